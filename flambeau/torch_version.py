@@ -7,7 +7,9 @@ from typing import Any
 
 __all__ = ["TorchVersion"]
 
-_VERSION = re.compile(r"v?(?P<release>\d+(?:\.\d+)*)[._-]?(?P<phase>[a-z]*)[._-]?(?P<number>\d*)[^+]*(?:\+(?P<local>.*))?")
+_VERSION = re.compile(
+    r"v?(?P<release>\d+(?:\.\d+)*)[._-]?(?P<phase>[a-z]*)[._-]?(?P<number>\d*)[^+]*(?:\+(?P<local>.*))?"
+)
 _PHASES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "c": -1, "": 0, "post": 1}
 
 

@@ -53,7 +53,7 @@ def test_torch_names_and_identity(launch):
     out = lines(
         launch(
             """
-            import sys, importlib, importlib.util
+            import sys, importlib
             import torch, torch.nn.functional as F
             from torch.nn import functional
             import flambeau, flambeau.nn.functional
@@ -61,8 +61,9 @@ def test_torch_names_and_identity(launch):
             print(torch is flambeau, torch.nn is flambeau.nn, F is functional is flambeau.nn.functional)
             print(importlib.import_module("flambeau.nn.modules") is sys.modules["torch.nn.modules"])
             print(torch.__spec__.name, F.__spec__.name, F.__name__, torch.nn.__package__)
-            print(importlib.util.find_spec("torch").name, importlib.util.find_spec("torch.nn.functional").origin == F.__file__)
-            print(importlib.util.find_spec("torch.missing"), importlib.util.find_spec("flambeau.missing"))
+            from importlib.util import find_spec
+            print(find_spec("torch").name, find_spec("torch.nn.functional").origin == F.__file__)
+            print(find_spec("torch.missing"), find_spec("flambeau.missing"))
             """
         )
     )
@@ -129,7 +130,7 @@ def test_interpreter_options_are_kept(launch, options):
 def test_options_that_would_hide_us_are_refused(site, option):
     command = [sys.executable, option, "-c"]
     code = (
-        f"import sys; sys.path.insert(0, {str(site)!r}); from flambeau._launcher import main; sys.exit(main(['run', 'x']))"
+        f"import sys; sys.path.insert(0, {str(site)!r}); import flambeau._launcher as l; sys.exit(l.main(['run', 'x']))"
     )
     process = subprocess.run([*command, code], capture_output=True, text=True)
     assert process.returncode == 2 and "hide flambeau" in process.stderr
@@ -189,7 +190,8 @@ def test_launcher_inside_a_launched_program(launch):
         launch(
             """
             import os, subprocess, sys
-            command = [sys.executable, "-m", "flambeau", "run", "-c", "import os, torch; print(os.environ['PYTHONPATH'])"]
+            code = "import os, torch; print(os.environ['PYTHONPATH'])"
+            command = [sys.executable, "-m", "flambeau", "run", "-c", code]
             inner = subprocess.run(command, capture_output=True, text=True).stdout.strip()
             print(inner == os.environ["PYTHONPATH"], inner.count("startup"))
             """

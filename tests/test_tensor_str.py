@@ -8,9 +8,8 @@ import flambeau
 
 torch = pytest.importorskip("torch")
 
-DTYPES = (
-    "float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 complex128".split()
-)
+FLOATING = ["float32", "float64", "float16", "bfloat16", "complex64", "complex128"]
+DTYPES = [*FLOATING, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 
 
 def random_values(rng: random.Random, count: int) -> list[float]:
@@ -37,7 +36,7 @@ def random_case(rng: random.Random) -> tuple[list, list[int], str]:
         count *= size
     values = random_values(rng, count)
     if dtype.startswith("complex"):
-        values = [complex(a, b) for a, b in zip(values, random_values(rng, count))]
+        values = [complex(a, b) for a, b in zip(values, random_values(rng, count), strict=True)]
     elif "float" not in dtype:
         whole = [int(value) if abs(value) < 1e9 else 1 for value in values]  # nan compares false: becomes 1
         low, high = (0, 2) if dtype == "bool" else (0, 256) if dtype.startswith("u") else (-128, 128)

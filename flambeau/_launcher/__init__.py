@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 
@@ -53,8 +54,14 @@ def _complain(message: str) -> int:
     return 2
 
 
+def _become(command: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], command, program_environment(dict(os.environ)))
+
+
 def main(arguments: list[str]) -> int:
-    """Carries out the command line `arguments`; returns an exit status, or does not return."""
+    """Carries out the command line `arguments`; returns an exit status, or becomes the program."""
     if arguments in (["--version"], ["-V"]):
         from ..version import __version__
 
@@ -68,6 +75,4 @@ def main(arguments: list[str]) -> int:
     if sys.flags.ignore_environment or sys.flags.no_site:
         return _complain("flambeau run: Python's options -E, -I and -S hide flambeau from the program; leave them out")
     options = _interpreter_options(sys.orig_argv, len(arguments))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *options, *arguments[1:]], program_environment(dict(os.environ)))
+    _become([sys.executable, *options, *arguments[1:]])

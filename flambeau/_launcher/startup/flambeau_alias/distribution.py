@@ -1,4 +1,4 @@
-"""What importlib.metadata says about ``torch``: a distribution without files of its own, at the version we answer for."""
+"""What importlib.metadata says about ``torch``: a distribution at the version we answer for."""
 
 import importlib
 import os
