@@ -1,0 +1,6 @@
+// All of the scalar functions, as templates over Vec<T> found by argument-dependent lookup.
+#pragma once
+
+#include "basic.h"
+#include "exp_log.h"
+#include "integer.h"
