@@ -1,0 +1,36 @@
+"""What all tests share. PyTorch is the oracle: tests compare with it, the package never imports it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than a few seconds")
+
+
+def pytest_report_header() -> list[str]:
+    """Say which build is tested: the installed one, unless PYTHONPATH puts a developer's in front."""
+    lines = []
+    for name in ("flambeau", "torch"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError as error:
+            lines.append(f"{name}: not available ({error})")
+        else:
+            lines.append(f"{name} {module.__version__} from {os.path.dirname(module.__file__ or '')}")
+    return lines
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Start each test from the same random state in both libraries."""
+    for name in ("flambeau", "torch"):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        library.manual_seed(0)
