@@ -91,6 +91,68 @@ def cos_tail(z):
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / (z * z)
 
 
+def erf_tail(z):
+    """erf(x)/x - 1 at z = x^2."""
+    return 2 / mp.sqrt(mp.pi) * sum((-1) ** k * z**k / (mp.factorial(k) * (2 * k + 1)) for k in range(60)) - 1
+
+
+def scaled_erfc(t):
+    """(1 + 2x) e^(x^2) erfc(x) at t = (x - 3.75) / (x + 3.75), for all x >= 0."""
+    if t >= mp.mpf(1) - mp.mpf(10) ** -9:
+        return 2 / mp.sqrt(mp.pi)
+    x = mp.mpf(3.75) * (1 + t) / (1 - t)
+    if x > 60:
+        series = sum((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(20))
+        return (1 + 2 * x) / (x * mp.sqrt(mp.pi)) * series
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def inverse_erfc_of(w):
+    """The y >= 0 with 1 - erf(y)^2 = e^-w."""
+    tail = mp.exp(-w) / (1 + mp.sqrt(-mp.expm1(-w)))
+    if w < 3:
+        return mp.erfinv(mp.sqrt(-mp.expm1(-w)))
+    y = mp.sqrt(w)
+    for _ in range(12):
+        value = mp.erfc(y)
+        y += value * mp.log(value / tail) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+    return y
+
+
+def inverse_erf_ratio(w):
+    """erfinv(x) / x at w = -log(1 - x^2)."""
+    return inverse_erfc_of(w) / mp.sqrt(-mp.expm1(-w)) if w > 0 else mp.sqrt(mp.pi) / 2
+
+
+def bessel_i_power(order):
+    """I0(x), or I1(x)/(x/2), at z = x^2/4."""
+    return lambda z: sum(z**k / (mp.factorial(k) * mp.factorial(k + order)) for k in range(90))
+
+
+def bessel_i_scaled(order):
+    """sqrt(x) e^-x I(x) at u = 1/x."""
+    limit = 1 / mp.sqrt(2 * mp.pi)
+    return lambda u: mp.besseli(order, 1 / u) * mp.exp(-1 / u) / mp.sqrt(u) if u > mp.mpf(10) ** -6 else limit
+
+
+def bessel_k_scaled(order):
+    """sqrt(x) e^x K(x) at u = 1/x."""
+    limit = mp.sqrt(mp.pi / 2)
+    return lambda u: mp.besselk(order, 1 / u) * mp.exp(1 / u) / mp.sqrt(u) if u > mp.mpf(10) ** -6 else limit
+
+
+def bessel_k0_regular(z):
+    """K0(x) + log(x/2) I0(x) at z = x^2/4."""
+    return sum(z**k * mp.digamma(k + 1) / mp.factorial(k) ** 2 for k in range(40))
+
+
+def bessel_k1_regular(z):
+    """(x K1(x) - 1 - x log(x/2) I1(x)) / (x^2/4) at z = x^2/4."""
+    return -sum(
+        z**k * (mp.digamma(k + 1) + mp.digamma(k + 2)) / (mp.factorial(k) * mp.factorial(k + 1)) for k in range(40)
+    )
+
+
 FITS = {
     # (e^r - 1 - r) / r^2 for |r| <= ln2/2
     "exp_float": (exp_tail, -HALF_LN2, HALF_LN2, 4, 24),
@@ -101,6 +163,9 @@ FITS = {
     "log_float": (log1p_tail, SQRT_HALF - 1, SQRT_TWO - 1, 8, 24),
     "log_double": (atanh_tail, 0, ATANH_LIMIT, 6, 53),
     "log_double_for_float": (atanh_tail, 0, ATANH_LIMIT, 3, 53),
+    "exp_double_for_float": (exp_tail, -HALF_LN2, HALF_LN2, 5, 53),
+    # (atanh(s)/s - 1 - z/3) / z^2 at z = s^2
+    "pow_double": (lambda z: sum(z**k / (2 * k + 5) for k in range(70)), 0, ATANH_LIMIT, 7, 53),
     "sin_float": (odd_tail(mp.sin), TINY, QUARTER_PI_SQUARE, 2, 24),
     "sin_double": (odd_tail(mp.sin), TINY, QUARTER_PI_SQUARE, 5, 53),
     "cos_float": (cos_tail, TINY, QUARTER_PI_SQUARE, 2, 24),
@@ -111,6 +176,22 @@ FITS = {
     "sinh_double": (odd_tail(mp.sinh), TINY, 1, 7, 53),
     "tanh_float": (odd_tail(mp.tanh), TINY, mp.mpf(0.625) ** 2, 4, 24),
     "tanh_double": (odd_tail(mp.tanh), TINY, mp.mpf(0.625) ** 2, 10, 53),
+    "erf_float": (erf_tail, 0, 1, 6, 24),
+    "erf_double": (erf_tail, 0, 1, 11, 53),
+    "erf_log_float": (lambda a: mp.log(mp.erfc(a), 2), 0.875, 3.9375, 10, 24),
+    "erfcx_double": (scaled_erfc, -1, 1, 24, 53),
+    "erfinv_low": (lambda v: inverse_erf_ratio(v + 3.125), -3.125, 3.125, 22, 53),
+    "erfinv_middle": (lambda v: inverse_erfc_of((v + 3.25) ** 2), -0.75, 0.75, 18, 53),
+    "erfinv_high": (lambda v: inverse_erfc_of((v + 5) ** 2), -1, 1.05, 16, 53),
+    "erfinv_far": (lambda v: inverse_erfc_of(((v + 1.55) / 15) ** -2) * (v + 1.55) / 15, -1.02, 0.96, 24, 53),
+    "i0_double": (bessel_i_power(0), 0, 16, 19, 53),
+    "i0_scaled": (bessel_i_scaled(0), 0, mp.mpf(1) / 8, 20, 53),
+    "i1_double": (bessel_i_power(1), 0, 16, 19, 53),
+    "i1_scaled": (bessel_i_scaled(1), 0, mp.mpf(1) / 8, 20, 53),
+    "k0_double": (bessel_k0_regular, 0, 1, 8, 53),
+    "k0_scaled": (bessel_k_scaled(0), 0, mp.mpf(1) / 2, 20, 53),
+    "k1_double": (bessel_k1_regular, 0, 1, 8, 53),
+    "k1_scaled": (bessel_k_scaled(1), 0, mp.mpf(1) / 2, 20, 53),
 }
 
 

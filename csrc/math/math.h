@@ -3,4 +3,6 @@
 
 #include "basic.h"
 #include "exp_log.h"
+#include "hyperbolic.h"
 #include "integer.h"
+#include "trig.h"
