@@ -215,6 +215,24 @@ FL_INLINE Vec<T> rsqrt(Vec<T> x) {
   return Vec<T>(1) / sqrt(x);
 }
 
+// What complex numbers have, for bodies that serve both: the angle of a negative number is pi.
+template <class T>
+FL_INLINE Vec<T> conj(Vec<T> x) {
+  return x;
+}
+template <class T>
+FL_INLINE Vec<T> real(Vec<T> x) {
+  return x;
+}
+template <class T>
+FL_INLINE Vec<T> imag(Vec<T>) {
+  return Vec<T>(0);
+}
+template <Floating T>
+FL_INLINE Vec<T> angle(Vec<T> x) {
+  return where(x < Vec<T>(0), Vec<T>(3.14159265358979323846), where(isnan(x), x, Vec<T>(0)));
+}
+
 // The next representable value from x toward y.
 template <Floating T>
 inline Vec<T> nextafter(Vec<T> x, std::type_identity_t<Vec<T>> y) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "basic.h"
+#include "complex.h"
 #include "exp_log.h"
 #include "hyperbolic.h"
 #include "integer.h"
+#include "power.h"
 #include "trig.h"
