@@ -178,7 +178,7 @@ FITS = {
     "tanh_double": (odd_tail(mp.tanh), TINY, mp.mpf(0.625) ** 2, 10, 53),
     "erf_float": (erf_tail, 0, 1, 6, 24),
     "erf_double": (erf_tail, 0, 1, 11, 53),
-    "erf_log_float": (lambda a: mp.log(mp.erfc(a), 2), 0.875, 3.9375, 10, 24),
+    "erf_log_float": (lambda a: mp.log(mp.erfc(a), 2), 0.875, 3.9375, 8, 24),
     "erfcx_double": (scaled_erfc, -1, 1, 24, 53),
     "erfinv_low": (lambda v: inverse_erf_ratio(v + 3.125), -3.125, 3.125, 22, 53),
     "erfinv_middle": (lambda v: inverse_erfc_of((v + 3.25) ** 2), -0.75, 0.75, 18, 53),
@@ -188,9 +188,11 @@ FITS = {
     "i0_scaled": (bessel_i_scaled(0), 0, mp.mpf(1) / 8, 20, 53),
     "i1_double": (bessel_i_power(1), 0, 16, 19, 53),
     "i1_scaled": (bessel_i_scaled(1), 0, mp.mpf(1) / 8, 20, 53),
-    "k0_double": (bessel_k0_regular, 0, 1, 8, 53),
+    "k0_double": (bessel_k0_regular, 0, 0.25, 7, 53),
     "k0_scaled": (bessel_k_scaled(0), 0, mp.mpf(1) / 2, 20, 53),
-    "k1_double": (bessel_k1_regular, 0, 1, 8, 53),
+    "k0_middle": (lambda v: bessel_k_scaled(0)(v + 0.75), -0.25, 0.25, 14, 53),
+    "k1_middle": (lambda v: bessel_k_scaled(1)(v + 0.75), -0.25, 0.25, 14, 53),
+    "k1_double": (bessel_k1_regular, 0, 0.25, 7, 53),
     "k1_scaled": (bessel_k_scaled(1), 0, mp.mpf(1) / 2, 20, 53),
 }
 
