@@ -17,7 +17,7 @@ LINT = .venv-lint/.tools
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake csrc flambeau -type f \
 	\( -name '*.py' -o -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 
-.PHONY: demo test dev lint format yardsticks sanitize clean help
+.PHONY: demo test dev lint lint-style lint-format lint-types lint-cpp format yardsticks sanitize clean help
 
 help:
 	@echo "make demo        train the handwritten digits and draw the curves (out/digits.png)"
@@ -61,10 +61,18 @@ $(TOOLS):
 	.venv/bin/python $(PIP) install cmake ninja $(ONEDNN) scipy-openblas32 numpy pytest
 	@touch $@
 
-lint: $(LINT)
+lint: lint-style lint-format lint-types lint-cpp
+
+lint-style: $(LINT)
 	.venv-lint/bin/ruff check .
+
+lint-format: $(LINT)
 	.venv-lint/bin/ruff format --check .
+
+lint-types: $(LINT)
 	.venv-lint/bin/mypy
+
+lint-cpp: $(LINT)
 	find csrc -name '*.cpp' -o -name '*.h' | xargs .venv-lint/bin/clang-format --dry-run -Werror
 
 format: $(LINT)
