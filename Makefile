@@ -17,7 +17,7 @@ LINT = .venv-lint/.tools
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake csrc flambeau -type f \
 	\( -name '*.py' -o -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 
-.PHONY: demo test dev lint lint-style lint-format lint-types lint-cpp format yardsticks sanitize clean help
+.PHONY: demo test dev lint lint-style lint-format lint-types lint-cpp format yardsticks sanitize pythons clean help
 
 help:
 	@echo "make demo        train the handwritten digits and draw the curves (out/digits.png)"
@@ -25,6 +25,7 @@ help:
 	@echo "make dev         build in place; then use .venv/bin/python with PYTHONPATH=."
 	@echo "make lint        ruff, mypy, clang-format        make format  apply the formatters"
 	@echo "make yardsticks  one table of where the project stands against the referees in SHARED=$(SHARED)"
+	@echo "make pythons     install and try it under every CPython on this machine"
 	@echo "make sanitize    run the tests of the core under the address and undefined-behaviour sanitizers"
 
 # A user's environment: the package as installed, and what the demo draws with. No PyTorch.
@@ -99,6 +100,15 @@ sanitize: $(TOOLS) .venv-test/.oracle $(TEST)
 	cd tests && LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
 		PYTHONPATH=$(CURDIR)/build/sanitize/root ../.venv-test/bin/python -m pytest -m "not slow" $(ARGS)
+
+# Every CPython of the declared range that this machine has: install and run a program.
+pythons:
+	@for python in $(wildcard $(foreach version,10 11 12 13 14,$(addsuffix /python3.$(version),$(subst :, ,$(PATH))) \
+		$(HOME)/.pyenv/versions/3.$(version).*/bin/python)); do \
+		folder=build/pythons/$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
+		{ test -d $$folder || { $$python -m venv $$folder && $$folder/bin/python $(PIP) install .; }; } && \
+		(cd build && ../$$folder/bin/python -V && ../$$folder/bin/python -m flambeau run ../examples/curve.py) || exit 1; \
+	done
 
 clean:
 	rm -rf build out .venv .venv-user .venv-test .venv-lint flambeau/lib flambeau/*.so
