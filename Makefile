@@ -101,14 +101,8 @@ sanitize: $(TOOLS) .venv-test/.oracle $(TEST)
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
 		PYTHONPATH=$(CURDIR)/build/sanitize/root ../.venv-test/bin/python -m pytest -m "not slow" $(ARGS)
 
-# Every CPython of the declared range that this machine has: install and run a program.
 pythons:
-	@for python in $(wildcard $(foreach version,10 11 12 13 14,$(addsuffix /python3.$(version),$(subst :, ,$(PATH))) \
-		$(HOME)/.pyenv/versions/3.$(version).*/bin/python)); do \
-		folder=build/pythons/$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
-		{ test -d $$folder || { $$python -m venv $$folder && $$folder/bin/python $(PIP) install .; }; } && \
-		(cd build && ../$$folder/bin/python -V && ../$$folder/bin/python -m flambeau run ../examples/curve.py) || exit 1; \
-	done
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/pythons.sh
 
 clean:
 	rm -rf build out .venv .venv-user .venv-test .venv-lint flambeau/lib flambeau/*.so
