@@ -127,6 +127,8 @@ void after_fork_in_child() {
 
 const int fork_handlers = pthread_atfork(before_fork, nullptr, after_fork_in_child);
 
+thread_local int serial_scopes = 0;
+
 class FirstException {
  public:
   bool any() const { return any_.load(std::memory_order_relaxed); }
@@ -165,8 +167,19 @@ void set_num_threads(int n) { requested_threads = std::clamp(n, 1, kMostThreads)
 
 bool in_parallel_region() { return omp_in_parallel() != 0; }
 
+SerialScope::SerialScope() {
+  ++serial_scopes;
+  adopt_num_threads();
+}
+
+SerialScope::~SerialScope() {
+  --serial_scopes;
+  adopt_num_threads();
+}
+
 int adopt_num_threads() {
-  const int threads = in_parallel_region() || pool_is_dead.load(std::memory_order_relaxed) ? 1 : pool_threads();
+  const bool serial = serial_scopes > 0 || in_parallel_region() || pool_is_dead.load(std::memory_order_relaxed);
+  const int threads = serial ? 1 : pool_threads();
   if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
   return threads;
 }

@@ -21,6 +21,15 @@ void set_num_threads(int n);
 // True while the calling thread runs a chunk of a parallel loop; loops started there run serially.
 bool in_parallel_region();
 
+// While one exists, the thread that made it runs parallel loops serially, and so do the libraries it calls.
+class SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+};
+
 // Tells OpenMP, whose setting is per thread, about max_threads(). To be called before code that opens parallel regions
 // of its own (oneDNN) and returns how many threads such a region started by this thread will have: 1 inside a parallel
 // loop.

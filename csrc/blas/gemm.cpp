@@ -24,7 +24,7 @@ void library_gemm(int64_t m, int64_t n, int64_t k, T alpha, const T* a, MatrixSt
                   MatrixStrides b_strides, T beta, T* c, int64_t c_row) {
   const Operand<T> left(m, k, a, a_strides), right(k, n, b, b_strides);
   const int leading = leading_dimension(m, n, c_row);
-  for_each_block(m, n, k, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  for_each_block(m, n, k, kOpenBlasBlock, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     cblas::gemm<T>(left.transpose(), right.transpose(), static_cast<int>(rows), static_cast<int>(columns),
                    static_cast<int>(k), alpha, left.from_row(row), left.leading(), right.from_column(column),
                    right.leading(), beta, c + row * leading + column, leading);

@@ -1,0 +1,54 @@
+// Temporary memory, aligned to cache lines.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace fl::dnn {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t bytes) : size_(bytes) {
+    if (bytes == 0) return;
+    data_.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+    if (!data_) throw std::bad_alloc();
+  }
+
+  void* get() const { return data_.get(); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_.get());
+  }
+  size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(void* data) const { std::free(data); }
+  };
+  std::unique_ptr<void, Free> data_;
+  size_t size_ = 0;
+};
+
+// A buffer lent by the calling thread, which keeps it for the next call: fresh memory from the system costs as much as
+// the work done in it. Any number can be on loan at once.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes);
+  ~Scratch();
+  Scratch(Scratch&& other) noexcept : buffer_(std::exchange(other.buffer_, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
+
+  void* get() const { return buffer_.get(); }
+  template <class T>
+  T* as() const {
+    return buffer_.as<T>();
+  }
+
+ private:
+  Buffer buffer_;
+};
+
+}  // namespace fl::dnn
