@@ -37,11 +37,26 @@ extern "C" int fl_dnnl_unavailable() { return 3; }
 FL_DNNL_FUNCTIONS(FL_DEFINE)
 
 namespace fl::dnn {
+namespace {
+
+// The copy beside the extension, or the one that its RUNPATH or the system offers. The first is named in full because a
+// sanitizer that stands between us and dlopen hides our RUNPATH.
+void* open_library() {
+  Dl_info extension;
+  if (dladdr(reinterpret_cast<const void*>(&load_library), &extension) != 0 && extension.dli_fname != nullptr) {
+    const std::string path = extension.dli_fname;
+    const std::string bundled = path.substr(0, path.rfind('/') + 1) + "lib/libdnnl.so.3";
+    if (void* library = dlopen(bundled.c_str(), RTLD_LAZY | RTLD_LOCAL)) return library;
+  }
+  return dlopen("libdnnl.so.3", RTLD_LAZY | RTLD_LOCAL);
+}
+
+}  // namespace
 
 void load_library() {
   static std::once_flag once;
   std::call_once(once, [] {
-    void* library = dlopen("libdnnl.so.3", RTLD_LAZY | RTLD_LOCAL);
+    void* library = open_library();
     if (!library) throw std::runtime_error(std::string("oneDNN could not be loaded: ") + dlerror());
 #define FL_RESOLVE(name) \
   if (void* address = dlsym(library, #name)) fl_##name = address;
