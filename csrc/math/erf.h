@@ -4,7 +4,7 @@
 // erfc(x) = e^(-x^2) erfcx(x), where erfcx is one polynomial in t = (x - 3.75) / (x + 3.75) for all x >= 0 (Shepherd
 // and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x"). erfinv is piecewise in w = -log(1 - x^2)
 // (Giles, "Approximating the erfinv function"). Coefficients: tools/fit_minimax.py. Bounds: erf 1.5 ulp, erfc 5 ulp,
-// erfcx 4 ulp for x >= 0, erfinv and ndtri 4 ulp in double; float versions other than erf are computed in double.
+// erfcx 4 ulp for x >= 0, erfinv and ndtri 4 ulp; float versions other than erf and erfinv are computed in double.
 #pragma once
 
 #include "exp_log.h"
@@ -70,8 +70,20 @@ FL_INLINE Vec<float> erf(Vec<float> x) {
                  0.03815461323f, -0.006882714108f, 0.0008650528616f, -6.699615187e-5f, 2.392929673e-6f);
   return copysign(where(a < Vec<float>(0.9375f), small, Vec<float>(1) - exp2(p)), x);
 }
+inline Vec<double> erfc_for_float(Vec<double> x) {
+  Vec<double> a = clamp_keep_nan(abs(x), 0.0, 15.0), t = (a - Vec<double>(3.75)) / (a + Vec<double>(3.75));
+  Vec<double> p = polynomial(t, 1.2375126308378275, -0.14024065901788993, 0.0035854380164763370, 0.082278433904752840,
+                             -0.10880456454860984, 0.092290691672078762, -0.058688252049401611, 0.028409430391479109,
+                             -0.0097646904977876318, 0.0016757342508064283, 0.00032538846455351872,
+                             -0.00022405204951954954, 2.3634820068462686e-5);
+  Vec<double> n, r = reduce_exp(-(a * a), n);
+  Vec<double> scale = power_of_two_shifted(n + Vec<double>(FloatTraits<double>::round_magic));
+  Vec<double> tail = mul_add(r * r, exp_tail_for_float(r), r + Vec<double>(1)) * scale * p;
+  tail = tail / mul_add(a, Vec<double>(2), Vec<double>(1));
+  return where(x < Vec<double>(0), Vec<double>(2) - tail, tail);
+}
 inline Vec<float> erfc(Vec<float> x) {
-  return through_double([](Vec<double> y) { return erfc(y); }, x);
+  return through_double([](Vec<double> y) { return erfc_for_float(y); }, x);
 }
 inline Vec<float> erfcx(Vec<float> x) {
   return through_double([](Vec<double> y) { return erfcx(y); }, x);
@@ -87,6 +99,8 @@ inline Vec<double> erfinv_of_log(Vec<double> a, Vec<double> w) {
                      -1.2977505202014966e-11, 2.6335724924608484e-12, -8.1065944564384956e-14, -4.0554139746886002e-14,
                      6.5819553059292389e-15, 2.1669946262835741e-17, -1.2907023546130730e-16, 1.1125794759379464e-17,
                      1.1027771591500033e-18, -1.6787330615256773e-19, -2.3623696985661072e-22);
+  Mask<double> central = w < Vec<double>(6.25);
+  if (central.all()) return low;
   Vec<double> m = s - Vec<double>(3.25);
   Vec<double> middle =
       polynomial(m, 3.0838457231032423, 1.0055052352452993, 0.0046526098392196723, -0.0024458934121345081,
@@ -101,7 +115,7 @@ inline Vec<double> erfinv_of_log(Vec<double> a, Vec<double> w) {
                  1.9421079404201340e-7, -3.7540829960710242e-8, 6.7639435332698862e-9, -1.0054892167666795e-9,
                  5.0633391768690106e-11, 4.8845527099066705e-11, -4.2193951854595780e-11, 2.5008067701395200e-11,
                  -6.4901480523377270e-12);
-  Vec<double> result = where(w < Vec<double>(6.25), low, where(s < Vec<double>(4), middle, high));
+  Vec<double> result = where(central, low, where(s < Vec<double>(4), middle, high));
   Mask<double> far = s > Vec<double>(6.03);
   if (far.any()) {
     Vec<double> u = Vec<double>(15) / s - Vec<double>(1.55);
@@ -125,7 +139,17 @@ inline Vec<double> erfinv(Vec<double> x) {
   return copysign(result, x);
 }
 inline Vec<float> erfinv(Vec<float> x) {
-  return through_double([](Vec<double> y) { return erfinv(y); }, x);
+  Vec<float> a = abs(x), one(1), w = -log((one - a) * (one + a)), s = sqrt(w);
+  Vec<float> v = w - Vec<float>(2.5f),
+             low =
+                 a * polynomial(v, 1.501409411f, 0.2466402799f, -0.004177392926f, -0.001252726419f, 0.0002183493925f,
+                                -4.972419902e-6f, -3.463985195e-6f, 4.681313612e-7f, 2.333596782e-8f, -8.931926310e-9f);
+  Vec<float> h = s - Vec<float>(3.125f),
+             high = polynomial(h, 2.958235264f, 1.004220366f, 0.005654397421f, -0.002908565104f, 0.0009998598834f,
+                               -0.0002364267712f, -3.358792640e-7f, 4.023160363e-5f, -1.646436249e-5f);
+  Vec<float> result = where(w < Vec<float>(5), low, high);
+  result = where(a == one, Vec<float>(infinity_of<float>), where(a > one, Vec<float>(nan_of<float>), result));
+  return copysign(result, x);
 }
 
 // The normal distribution's quantile: sqrt(2) erfinv(2p - 1), with 1 - (2p-1)^2 = 4 p (1-p) kept exact in the tails.
@@ -157,15 +181,28 @@ inline Vec<float> log_ndtr(Vec<float> x) {
 
 // x times the normal distribution function, by erf and by the tanh approximation (Hendrycks and Gimpel), with their
 // derivatives.
+FL_INLINE Vec<double> normal_distribution(Vec<double> x) {
+  return mul_add(erf(x * Vec<double>(sqrt_half)), Vec<double>(0.5), Vec<double>(0.5));
+}
+// Absolute error 6e-8: the tail is 2^(a q(a) - 1) with q fitted to its logarithm, cut to 0 where it falls below 2e-8.
+FL_INLINE Vec<float> normal_distribution(Vec<float> x) {
+  Vec<float> a = abs(x), bounded = clamp_keep_nan(a, 0.0f, 5.625f);
+  Vec<float> q = polynomial(bounded, -1.151104331f, -0.4592164755f, -0.05246500671f, 0.006994467694f, -4.622384586e-5f,
+                            -0.0002550377976f, 6.888485223e-5f, -9.628088264e-6f, 7.324259741e-7f, -2.390465781e-8f);
+  Vec<float> tail = exp2(mul_add(bounded, q, Vec<float>(-1)));
+  tail = where(a > Vec<float>(5.625f), Vec<float>(0), tail);
+  return where(x < Vec<float>(0), tail, Vec<float>(1) - tail);
+}
+// An infinite x times a tail of 0 would be NaN.
 template <Floating T>
 FL_INLINE Vec<T> gelu_erf(Vec<T> x) {
-  return x * Vec<T>(0.5) * (Vec<T>(1) + erf(x * Vec<T>(sqrt_half)));
+  return where(x == Vec<T>(-infinity_of<T>), Vec<T>(0), x * normal_distribution(x));
 }
 template <Floating T>
 FL_INLINE Vec<T> gelu_erf_gradient(Vec<T> x) {
-  Vec<T> distribution = mul_add(erf(x * Vec<T>(sqrt_half)), Vec<T>(0.5), Vec<T>(0.5));
-  Vec<T> density = exp(x * x * Vec<T>(-0.5)) * Vec<T>(0.39894228040143267794);
-  return mul_add(x, density, distribution);
+  Vec<T> bounded = clamp_keep_nan(x, T(-50), T(50));
+  Vec<T> density = exp(bounded * bounded * Vec<T>(-0.5)) * Vec<T>(0.39894228040143267794);
+  return mul_add(bounded, density, normal_distribution(x));
 }
 template <Floating T>
 FL_INLINE Vec<T> gelu_tanh(Vec<T> x) {

@@ -4,7 +4,7 @@
 // e^r = 1 + r + r^2 P(r), scaled by 2^n. log: x = 2^e m with m in [sqrt(1/2), sqrt(2)); float uses a polynomial in
 // f = m - 1, double the series of 2 atanh(f / (2 + f)), both summed so that the leading f is added last (as in fdlibm).
 // The coefficients come from tools/fit_minimax.py. Measured errors are in tests/cpp/math_accuracy.cpp; the bounds:
-// exp, exp2, log, log1p, log2, log10 under 1 ulp, expm1 under 1.5 ulp, sigmoid under 2 ulp.
+// log, log1p, double log2 and log10 1 ulp, exp, exp2 1.5 ulp, float log2, log10, expm1, sigmoid 2 ulp.
 #pragma once
 
 #include "basic.h"
@@ -36,6 +36,11 @@ FL_INLINE Vec<double> exp_tail(Vec<double> r) {
   return polynomial(r, 0.5, 0.16666666666666669, 0.041666666666623831, 0.0083333333333300390, 0.0013888888917363079,
                     0.00019841269863168478, 2.4801521064076528e-5, 2.7557268281679976e-6, 2.7620198643234748e-7,
                     2.5100470238808523e-8);
+}
+// The same to 2e-9, for float results computed in double.
+FL_INLINE Vec<double> exp_tail_for_float(Vec<double> r) {
+  return polynomial(r, 0.50000000135368272, 0.16666666681702103, 0.041666464216385868, 0.0083333108467556604,
+                    0.0013933728612795888, 0.00019891078128613841);
 }
 // (2^r - 1) / r for |r| <= 1/2.
 FL_INLINE Vec<float> exp2_tail(Vec<float> r) {
@@ -149,13 +154,16 @@ FL_INLINE Vec<double> atanh_tail(Vec<double> z) {
                     0.090914461774713268, 0.076658071493662078, 0.073088876679870185);
 }
 
+// (log(1+f) - f + f^2/2) / f^3.
+FL_INLINE Vec<float> log_tail(Vec<float> f) {
+  return polynomial(f, 0.3333333135f, -0.2499999702f, 0.2000071555f, -0.1666780263f, 0.1424905807f, -0.1242568716f,
+                    0.1168541983f, -0.1147973388f, 0.06971611828f);
+}
 // log(1+f) + e ln2 + low, where low is a small correction to f.
 FL_INLINE Vec<float> log_of_parts(Vec<float> f, Vec<float> e, Vec<float> low) {
   using C = ExpConstants<float>;
   Vec<float> square = f * f;
-  Vec<float> tail = polynomial(f, 0.3333333135f, -0.2499999702f, 0.2000071555f, -0.1666780263f, 0.1424905807f,
-                               -0.1242568716f, 0.1168541983f, -0.1147973388f, 0.06971611828f);
-  Vec<float> rest = mul_add(square * f, tail, mul_add(e, Vec<float>(C::ln2_low), low));
+  Vec<float> rest = mul_add(square * f, log_tail(f), mul_add(e, Vec<float>(C::ln2_low), low));
   return mul_add(e, Vec<float>(C::ln2_high), mul_add(square, Vec<float>(-0.5f), rest) + f);
 }
 FL_INLINE Vec<double> log_of_parts(Vec<double> f, Vec<double> e, Vec<double> low) {
@@ -222,11 +230,18 @@ inline Vec<double> log10(Vec<double> x) {
   Vec<double> sum = e_main + main;
   return log_special_cases(x, sum + (rest + ((e_main - sum) + main)));
 }
+// In float f = m - 1 goes in last, times the whole part of the base's factor (as in Cephes).
 inline Vec<float> log2(Vec<float> x) {
-  return through_double([](Vec<double> y) { return log2(y); }, x);
+  Vec<float> e, f = split_exponent(x, e), square = f * f;
+  Vec<float> rest = mul_add(square * f, log_tail(f), square * Vec<float>(-0.5f));
+  Vec<float> scaled = mul_add(rest, Vec<float>(1.44269504088896341f), f * Vec<float>(0.44269504088896341f));
+  return log_special_cases(x, e + (f + scaled));
 }
 inline Vec<float> log10(Vec<float> x) {
-  return through_double([](Vec<double> y) { return log10(y); }, x);
+  Vec<float> e, f = split_exponent(x, e), square = f * f;
+  Vec<float> rest = mul_add(square * f, log_tail(f), square * Vec<float>(-0.5f));
+  Vec<float> scaled = mul_add(rest + f, Vec<float>(0.43429448190325183f), e * Vec<float>(2.4874566398e-04f));
+  return log_special_cases(x, mul_add(e, Vec<float>(0.30078125f), scaled));
 }
 
 // x log(y), and x log(1+y), with 0 where x is 0 unless y is NaN.

@@ -31,8 +31,7 @@ FL_INLINE Vec<double> pow_for_float(Vec<double> x, Vec<double> y) {
   Vec<double> log_a = mul_add(e, Vec<double>(0.69314718055994530942), mul_add(s * z, tail, s) * Vec<double>(2));
   log_a = log_special_cases(a, log_a);
   Vec<double> n, r = reduce_exp(clamp_keep_nan(y * log_a, C::low, C::high), n);
-  Vec<double> exp_part = polynomial(r, 0.50000000135368272, 0.16666666681702103, 0.041666464216385868,
-                                    0.0083333108467556604, 0.0013933728612795888, 0.00019891078128613841);
+  Vec<double> exp_part = exp_tail_for_float(r);
   // A float result keeps n within the exponents of normal doubles (or is 0 or infinite after narrowing).
   n = clamp_keep_nan(n, -1000.0, 1000.0);
   Vec<double> scale = power_of_two_shifted(n + Vec<double>(FloatTraits<double>::round_magic));
@@ -112,8 +111,18 @@ inline Vec<float> fmod(Vec<float> x, std::type_identity_t<Vec<float>> y) {
   }
   return result;
 }
+// The same for quotients below 2^52, with the product exact in a fused multiply-add.
 inline Vec<double> fmod(Vec<double> x, std::type_identity_t<Vec<double>> y) {
-  return map_lanes([](double a, double b) { return __builtin_fmod(a, b); }, x, Vec<double>(y));
+  Vec<double> m = abs(x), d = abs(y), r = fma(-trunc(m / d), d, m);
+  r = where(r < Vec<double>(0), r + d, r);
+  Vec<double> result = copysign(where(m < d, m, r), x);
+  Mask<double> hard = !(m < d * Vec<double>(0x1p52));
+  if (hard.any()) {
+    for (int i = 0; i < Vec<double>::N; i++) {
+      if (hard.m[i]) result.v[i] = __builtin_fmod(x.v[i], y.v[i]);
+    }
+  }
+  return result;
 }
 // The remainder with the sign of y (Python's %).
 template <Floating T>

@@ -12,8 +12,12 @@
 namespace fl {
 namespace FL_ISA {
 
-inline constexpr double pi = 3.14159265358979323846, half_pi = 1.57079632679489661923,
-                        half_pi_low = 6.12323399573676603587e-17;
+inline constexpr double pi = 3.14159265358979323846, half_pi = 1.57079632679489661923;
+// What pi/2 rounded to T lacks.
+template <class T>
+inline constexpr T half_pi_low = T(6.12323399573676603587e-17);
+template <>
+inline constexpr float half_pi_low<float> = -4.37113900018624283e-8f;
 
 // Where the reductions stop being exact.
 inline constexpr float largest_reduced_float = 12800.0f;
@@ -146,19 +150,24 @@ FL_INLINE Vec<double> asin_reduced(Vec<double> x, Mask<double>& large) {
 inline Vec<double> asin(Vec<double> x) {
   Mask<double> large;
   Vec<double> p = asin_reduced(x, large);
-  Vec<double> result = where(large, Vec<double>(half_pi) - (p + p - Vec<double>(half_pi_low)), p);
+  Vec<double> result = where(large, Vec<double>(half_pi) - (p + p - Vec<double>(half_pi_low<double>)), p);
   return copysign(where(abs(x) < Vec<double>(FloatTraits<double>::smallest_normal), abs(x), result), x);
 }
 inline Vec<double> acos(Vec<double> x) {
   Mask<double> large, negative = signbit(x);
   Vec<double> p = asin_reduced(x, large);
   Vec<double> twice = p + p;
-  Vec<double> outer = where(negative, Vec<double>(pi) - (twice - Vec<double>(2 * half_pi_low)), twice);
-  Vec<double> inner = Vec<double>(half_pi) - (flip_sign(p, x) - Vec<double>(half_pi_low));
+  Vec<double> outer = where(negative, Vec<double>(pi) - (twice - Vec<double>(2 * half_pi_low<double>)), twice);
+  Vec<double> inner = Vec<double>(half_pi) - (flip_sign(p, x) - Vec<double>(half_pi_low<double>));
   return where(large, outer, inner);
 }
 
 // atan(t) for |t| <= tan(pi/8).
+FL_INLINE Vec<float> atan_kernel(Vec<float> t) {
+  Vec<float> z = t * t;
+  return mul_add(t * z, polynomial(z, -0.3333333135f, 0.1999953836f, -0.1426389813f, 0.1074311435f, -0.06449884176f),
+                 t);
+}
 FL_INLINE Vec<double> atan_kernel(Vec<double> t) {
   Vec<double> z = t * t;
   Vec<double> tail =
@@ -168,31 +177,34 @@ FL_INLINE Vec<double> atan_kernel(Vec<double> t) {
   return mul_add(t * z, tail, t);
 }
 // atan(small / large) in [0, pi/4] for 0 <= small <= large, both of moderate size.
-FL_INLINE Vec<double> atan_of_ratio(Vec<double> small, Vec<double> large) {
-  Mask<double> upper = small > large * Vec<double>(0.41421356237309504880);
-  Vec<double> p = atan_kernel(where(upper, small - large, small) / where(upper, small + large, large));
-  return where(upper, Vec<double>(half_pi / 2) + (p + Vec<double>(half_pi_low / 2)), p);
+template <Floating T>
+FL_INLINE Vec<T> atan_of_ratio(Vec<T> small, Vec<T> large) {
+  Mask<T> upper = small > large * Vec<T>(0.41421356237309504880);
+  Vec<T> p = atan_kernel(where(upper, small - large, small) / where(upper, small + large, large));
+  return where(upper, Vec<T>(half_pi / 2) + (p + Vec<T>(half_pi_low<T> / 2)), p);
 }
-inline Vec<double> atan(Vec<double> x) {
-  Vec<double> a = abs(x), one(1);
-  Mask<double> inverted = a > one;
+template <Floating T>
+inline Vec<T> atan(Vec<T> x) {
+  Vec<T> a = abs(x), one(1);
+  Mask<T> inverted = a > one;
   // An infinite argument would make inf - inf; far above 2^60 the result doesn't change any more.
-  a = where(a > Vec<double>(0x1p100), Vec<double>(0x1p100), a);
-  Vec<double> p = atan_of_ratio(where(inverted, one, a), where(inverted, a, one));
-  Vec<double> result = where(inverted, Vec<double>(half_pi) - (p - Vec<double>(half_pi_low)), p);
-  return where(x == Vec<double>(0), x, copysign(result, x));
+  a = where(a > Vec<T>(0x1p100), Vec<T>(0x1p100), a);
+  Vec<T> p = atan_of_ratio(where(inverted, one, a), where(inverted, a, one));
+  Vec<T> result = where(inverted, Vec<T>(half_pi) - (p - Vec<T>(half_pi_low<T>)), p);
+  return where(x == Vec<T>(0), x, copysign(result, x));
 }
-inline Vec<double> atan2(Vec<double> y, std::type_identity_t<Vec<double>> x) {
-  Vec<double> a = abs(y), b = abs(x), zero(0), one(1);
-  Mask<double> both_infinite = isinf(a) & isinf(b), steep = a > b;
+template <Floating T>
+inline Vec<T> atan2(Vec<T> y, std::type_identity_t<Vec<T>> x) {
+  Vec<T> a = abs(y), b = abs(x), zero(0), one(1);
+  Mask<T> both_infinite = isinf(a) & isinf(b), steep = a > b;
   a = where(both_infinite, one, a);
   b = where(both_infinite, one, b);
-  Vec<double> small = where(steep, b, a), large = where(steep, a, b);
+  Vec<T> small = where(steep, b, a), large = where(steep, a, b);
   // Sums of two numbers near the top of the range must not overflow.
-  Vec<double> scale = where(large > Vec<double>(0x1p1020), Vec<double>(0x1p-4), one);
-  Vec<double> p = atan_of_ratio(small * scale, where(large == zero, one, large * scale));
-  Vec<double> result = where(steep & !both_infinite, Vec<double>(half_pi) - (p - Vec<double>(half_pi_low)), p);
-  result = where(signbit(x), Vec<double>(pi) - (result - Vec<double>(2 * half_pi_low)), result);
+  Vec<T> scale = where(large > Vec<T>(FloatTraits<T>::largest / 8), Vec<T>(0x1p-4), one);
+  Vec<T> p = atan_of_ratio(small * scale, where(large == zero, one, large * scale));
+  Vec<T> result = where(steep & !both_infinite, Vec<T>(half_pi) - (p - Vec<T>(half_pi_low<T>)), p);
+  result = where(signbit(x), Vec<T>(pi) - (result - Vec<T>(2 * half_pi_low<T>)), result);
   return where(isnan(x) | isnan(y), x + y, copysign(result, y));
 }
 
@@ -202,13 +214,6 @@ inline Vec<float> asin(Vec<float> x) {
 inline Vec<float> acos(Vec<float> x) {
   return through_double([](Vec<double> y) { return acos(y); }, x);
 }
-inline Vec<float> atan(Vec<float> x) {
-  return through_double([](Vec<double> y) { return atan(y); }, x);
-}
-inline Vec<float> atan2(Vec<float> y, std::type_identity_t<Vec<float>> x) {
-  return through_double([](Vec<double> a, Vec<double> b) { return atan2(a, b); }, y, x);
-}
-
 // sin(pi x), exact at multiples of one half.
 inline Vec<double> sinpi(Vec<double> x) {
   Vec<double> twice = x + x, whole = round(twice);
