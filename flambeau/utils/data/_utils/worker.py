@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Callable
@@ -49,16 +48,18 @@ class WorkerSetup:
     init_fn: Callable[[int], None] | None
 
 
-# What the parent sends: a task (number, indices), or one of these words.
-RESUME, FINISH = "resume", "finish"
+# What the loader sends: a task (number, indices), or this word, to start the dataset over.
+RESUME = "resume"
 # What the worker answers: (kind, task number, payload).
 DATA, END, FAILURE = "data", "end", "failure"
 
 
 def run_worker(setup: WorkerSetup, channel: Any) -> None:
-    """Answers every task of ``channel`` in order, until the parent says FINISH or is gone."""
+    """Answers every task of ``channel`` in order, until the loader closes it or is gone."""
+    from .channel import close_loader_ends
+
     try:
-        channel.after_fork()
+        close_loader_ends()
         _serve(setup, channel)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError, EOFError):
         # The parent was interrupted, or does not listen any more: it reports whatever there is to report.
@@ -68,6 +69,8 @@ def run_worker(setup: WorkerSetup, channel: Any) -> None:
 
 
 def _serve(setup: WorkerSetup, channel: Any) -> None:
+    from multiprocessing import parent_process
+
     from .failure import Failure
 
     where = f"in DataLoader worker process {setup.worker_id}"
@@ -79,11 +82,9 @@ def _serve(setup: WorkerSetup, channel: Any) -> None:
         failure = Failure.of_current_exception(where)
     while True:
         while not channel.poll(_PARENT_CHECK_INTERVAL):
-            if os.getppid() != channel.parent_pid:
+            if not parent_process().is_alive():
                 return
         message = channel.receive()
-        if message == FINISH:
-            return
         if message == RESUME:
             try:
                 fetch, failure = _make_fetch(setup), None
