@@ -212,10 +212,8 @@ def _fill_in_zeros(gradients: tuple, inputs: tuple) -> tuple:
     from .. import Tensor, zeros_like
 
     if any(g is None and not isinstance(i, Tensor) for g, i in zip(gradients, inputs, strict=True)):
-        raise RuntimeError("grad: materialize_grads cannot fill in the gradient of a GradientEdge: its shape is unknown")
-    return tuple(
-        zeros_like(i, requires_grad=True) if g is None else g for g, i in zip(gradients, inputs, strict=True)
-    )
+        raise RuntimeError("grad: materialize_grads cannot fill in for a GradientEdge: its shape is unknown")
+    return tuple(zeros_like(i, requires_grad=True) if g is None else g for g, i in zip(gradients, inputs, strict=True))
 
 
 def variable(*args: Any, **kwargs: Any) -> Any:

@@ -82,9 +82,7 @@ class Adam(Optimizer):
             if foreach and not capturable:
                 raise ValueError(f"{name}: betas[{i}] as a Tensor with foreach=True needs capturable=True")
             if betas[i].numel() != 1:
-                raise ValueError(
-                    f"{name}: a tensor betas[{i}] must hold one element, got shape {list(betas[i].shape)}"
-                )
+                raise ValueError(f"{name}: a tensor betas[{i}] must hold one element, got shape {list(betas[i].shape)}")
 
     def _init_state(self, state: dict[str, Any], param: Tensor, group: dict[str, Any]) -> None:
         state["step"] = _zero_step(param, group["capturable"] or bool(group["fused"]))

@@ -254,7 +254,7 @@ class Optimizer:
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after `state_dict`; what it returns, unless None, replaces the result."""
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; its result, unless None, replaces that."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:

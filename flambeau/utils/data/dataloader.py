@@ -135,9 +135,7 @@ class DataLoader(Generic[_T_co]):
         self.__initialized = True
         self.check_worker_number_rationality()
 
-    def _check_sampling(
-        self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool
-    ) -> None:
+    def _check_sampling(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
             if shuffle not in (False, None):
                 raise ValueError(f"DataLoader: an IterableDataset sets its own order, got shuffle={shuffle}")

@@ -205,9 +205,7 @@ class Subset(Dataset[_T_co]):
         return len(self.indices)
 
 
-def random_split(
-    dataset: Dataset[_T], lengths: Sequence[int | float], generator: Any = None
-) -> list[Subset[_T]]:
+def random_split(dataset: Dataset[_T], lengths: Sequence[int | float], generator: Any = None) -> list[Subset[_T]]:
     """Split at random into subsets of the given lengths, or fractions that add up to 1.
 
     A remainder of the fractions goes round the subsets one by one. Raises ValueError when lengths do not add up.

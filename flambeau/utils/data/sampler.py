@@ -145,7 +145,9 @@ class WeightedRandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         from ... import multinomial
 
-        yield from iter(multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
+        yield from iter(
+            multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+        )
 
     def __len__(self) -> int:
         return self.num_samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import weakref
@@ -11,7 +12,7 @@ from typing import Any
 from ..dataloader import DataLoader, _DatasetKind, draw_base_seed, pinning
 from . import MP_STATUS_CHECK_INTERVAL
 from .channel import Channel
-from .worker import DATA, END, FAILURE, RESUME, WorkerSetup, run_worker
+from .worker import END, FAILURE, RESUME, WorkerSetup, run_worker
 
 
 class _Worker:
@@ -138,11 +139,9 @@ class _MultiProcessingDataLoaderIter:
         return None
 
     def _send(self, worker: _Worker, message: Any) -> None:
-        try:
+        # A worker that is dead is reported when its turn comes to be read from.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             worker.channel.send(message)
-        except (BrokenPipeError, ConnectionResetError):
-            # Reading from this worker, when its turn comes, reports its death.
-            pass
 
     def __iter__(self) -> _MultiProcessingDataLoaderIter:
         return self
