@@ -1,5 +1,8 @@
 """Optimizers and learning-rate schedulers."""
 
+from typing import Any
+
+from . import lr_scheduler
 from ._adafactor import Adafactor
 from ._muon import Muon
 from .adadelta import Adadelta
@@ -26,6 +29,7 @@ __all__ = [
     "AdamW",
     "ASGD",
     "LBFGS",
+    "lr_scheduler",
     "Muon",
     "NAdam",
     "Optimizer",
@@ -34,4 +38,14 @@ __all__ = [
     "Rprop",
     "SGD",
     "SparseAdam",
+    "swa_utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Needs the modules of nn, which a program that only wants an optimizer may never load.
+    if name == "swa_utils":
+        import importlib
+
+        return importlib.import_module(".swa_utils", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
