@@ -9,9 +9,9 @@ struct Bool {
   uint8_t value;
 
   constexpr Bool() = default;
-  constexpr explicit Bool(bool truth) : value(truth) {}
-  constexpr explicit operator bool() const { return value != 0; }
-  friend constexpr bool operator==(Bool a, Bool b) { return (a.value != 0) == (b.value != 0); }
+  [[gnu::always_inline]] constexpr explicit Bool(bool truth) : value(truth) {}
+  [[gnu::always_inline]] constexpr explicit operator bool() const { return value != 0; }
+  [[gnu::always_inline]] friend constexpr bool operator==(Bool a, Bool b) { return (a.value != 0) == (b.value != 0); }
 };
 
 }  // namespace fl

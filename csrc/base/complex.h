@@ -11,11 +11,14 @@ struct Complex {
   T real, imag;
 
   constexpr Complex() = default;
-  constexpr Complex(T re, T im = 0) : real(re), imag(im) {}
+  [[gnu::always_inline]] constexpr Complex(T re, T im = 0) : real(re), imag(im) {}
   template <class U>
-  constexpr explicit Complex(const Complex<U>& other) : real(T(other.real)), imag(T(other.imag)) {}
+  [[gnu::always_inline]] constexpr explicit Complex(const Complex<U>& other)
+      : real(T(other.real)), imag(T(other.imag)) {}
 
-  friend constexpr bool operator==(Complex a, Complex b) { return a.real == b.real && a.imag == b.imag; }
+  [[gnu::always_inline]] friend constexpr bool operator==(Complex a, Complex b) {
+    return a.real == b.real && a.imag == b.imag;
+  }
 };
 
 }  // namespace fl

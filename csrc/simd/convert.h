@@ -20,6 +20,14 @@ inline constexpr bool is_complex_v<Complex<T>> = true;
 template <class T>
 inline constexpr bool is_short_float_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+// Toward zero; out of range (and NaN) gives the most negative number, as x86's instruction does.
+template <class To, class From>
+FL_INLINE To truncate(From x) {
+  constexpr From limit = sizeof(To) == 4 ? 0x1p31 : 0x1p63;
+  constexpr To least = To(uint64_t(1) << (8 * sizeof(To) - 1));
+  return x >= -limit && x < limit ? To(x) : least;
+}
+
 // One element. The intermediate types make every case defined and the same in vector and scalar code.
 template <class To, class From>
 FL_INLINE To convert_element(From x) {
@@ -46,13 +54,13 @@ FL_INLINE To convert_element(From x) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if constexpr (std::is_same_v<To, uint64_t>) {
       constexpr From top = 0x1p63;
-      return x >= top ? uint64_t(int64_t(x - top)) ^ (uint64_t(1) << 63) : uint64_t(int64_t(x));
+      return x >= top ? uint64_t(truncate<int64_t>(x - top)) ^ (uint64_t(1) << 63) : uint64_t(truncate<int64_t>(x));
     } else if constexpr (std::is_same_v<To, uint32_t>) {
-      return uint32_t(int64_t(x));
+      return uint32_t(truncate<int64_t>(x));
     } else if constexpr (sizeof(To) < 4) {
-      return To(int32_t(x));
+      return To(truncate<int32_t>(x));
     } else {
-      return To(x);
+      return truncate<To>(x);
     }
   } else {
     return To(x);
