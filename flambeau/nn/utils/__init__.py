@@ -1,0 +1,1 @@
+"""Helpers for modules and their parameters."""
