@@ -32,8 +32,6 @@ def embedding_bag(
     `input` is (B, L), one bag a row, or (n) with `offsets` (B) that say where each bag begins; empty bags give zeros.
     Raises for indices outside the table and for offsets that do not begin at 0, go back or run past the input.
     """
-    if not isinstance(input, root.Tensor) or input.dtype not in (root.int64, root.int32):
-        raise RuntimeError(f"embedding_bag: expected int32 or int64 indices, got {input.dtype}")
     if weight.dim() != 2:
         raise RuntimeError(f"embedding_bag: weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if mode not in ("sum", "mean", "max"):
@@ -53,6 +51,8 @@ def embedding_bag(
                 f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
                 f"the same shape as the input ({list(input.shape)})"
             )
+    if input.dtype not in (root.int64, root.int32):
+        raise RuntimeError(f"embedding_bag: expected int32 or int64 indices, got {input.dtype}")
     rows = weight.size(0)
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:

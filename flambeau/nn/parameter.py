@@ -80,6 +80,7 @@ class _UninitializedMixin:
         "_has_compatible_shallow_copy_type is_cuda is_pinned device dtype layout requires_grad requires_grad_ data is_meta "
         "detach is_leaf grad _version grad_fn is_sparse is_nested".split()
     )
+    _keeping_methods = frozenset("half float double char short int long cuda cpu to detach".split())
 
     def materialize(self, shape, device=None, dtype=None):
         """Give the tensor its shape: memory of `shape`, uninitialised, in place of nothing.
@@ -114,7 +115,12 @@ class _UninitializedMixin:
             name = getattr(getattr(func, "__self__", None), "__name__", name)
         if name in cls._allowed_methods:
             with _C.DisableTorchFunctionSubclass():
-                return func(*args, **(kwargs or {}))
+                result = func(*args, **(kwargs or {}))
+                if name in cls._keeping_methods and type(result) is Tensor:
+                    # Still without a shape, whatever it was converted to.
+                    result = result.as_subclass(cls)
+                    result.__dict__.update(args[0].__dict__)
+                return result
         raise ValueError(
             f"{name or func!r} was given an uninitialized parameter or buffer; "
             "run a forward pass of its lazy module first, so that it gets a shape"

@@ -88,6 +88,9 @@ class RNNBase(Module):
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
+        for name, given in (("bias", bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+            if not isinstance(given, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(given).__name__}")
         if not isinstance(hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
         if hidden_size <= 0:
