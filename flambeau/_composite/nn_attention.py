@@ -22,7 +22,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     """
     for name, each in (("query", query), ("key", key), ("value", value)):
         if each.dim() < 2:
-            raise RuntimeError(f"scaled_dot_product_attention: {name} must have at least 2 dimensions, got {each.dim()}")
+            raise RuntimeError(
+                f"scaled_dot_product_attention: {name} must have at least 2 dimensions, got {each.dim()}"
+            )
         if each.dtype != query.dtype:
             raise RuntimeError(
                 f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} and "
@@ -116,7 +118,9 @@ def _canonical_mask(mask, mask_name: str, other_type, other_name: str, target_ty
 def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads: int) -> bool:
     """Raise AssertionError for dimensions that do not fit together; say whether the input is batched."""
     if query.dim() not in (2, 3):
-        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
+        )
     batched = query.dim() == 3
     kind = "batched (3-D)" if batched else "unbatched (2-D)"
     if key.dim() != query.dim() or value.dim() != query.dim():
@@ -132,7 +136,8 @@ def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads: 
     if attn_mask is not None:
         if attn_mask.dim() not in (2, 3):
             raise AssertionError(
-                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
+                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+                f"{attn_mask.dim()}-D tensor instead"
             )
         if not batched and attn_mask.dim() == 3:
             expected = (num_heads, query.shape[0], key.shape[0])
@@ -209,7 +214,15 @@ def multi_head_attention_forward(
         raise AssertionError(f"key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}")
 
     q, k, v = _projected(
-        query, key, value, in_proj_weight, in_proj_bias, use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight
+        query,
+        key,
+        value,
+        in_proj_weight,
+        in_proj_bias,
+        use_separate_proj_weight,
+        q_proj_weight,
+        k_proj_weight,
+        v_proj_weight,
     )
     extra = 0  # places appended to the keys; every mask is open there
     if bias_k is not None and bias_v is not None:
@@ -265,15 +278,13 @@ def _projected(query, key, value, weight, bias, separate, q_weight, k_weight, v_
         return linear(query, q_part, q_bias), k, v
     parts = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), parts, biases))
+    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), parts, biases, strict=True))
 
 
 def _static(name, given, batch, num_heads, head_dim):
     """A ready key or value (N·heads, S, head_dim) as (N, heads, S, head_dim)."""
     if given.size(0) != batch * num_heads or given.size(2) != head_dim:
-        raise AssertionError(
-            f"{name}: expected ({batch * num_heads}, *, {head_dim}), got {tuple(given.shape)}"
-        )
+        raise AssertionError(f"{name}: expected ({batch * num_heads}, *, {head_dim}), got {tuple(given.shape)}")
     return given.view(batch, num_heads, -1, head_dim)
 
 

@@ -67,11 +67,12 @@ def _lengths(name, given, batch) -> list[int]:
 def _label_rows(targets, wanted, batch, single):
     """The labels as (N, longest), filled up with zeros."""
     longest = max(wanted, default=0)
-    if targets.dim() == 2 or single and targets.dim() == 1:
+    if targets.dim() == 2 or (single and targets.dim() == 1):
         rows = targets.view(batch, -1) if targets.dim() == 1 else targets
         if rows.size(0) != batch or rows.size(1) < longest:
             raise RuntimeError(
-                f"ctc_loss: Expected tensor to have size at least {longest} at dimension 1 and {batch} at dimension 0, but "
+                f"ctc_loss: Expected tensor to have size at least {longest} at dimension 1 and {batch} at "
+                "dimension 0, but "
                 f"got targets of shape {tuple(targets.shape)}"
             )
         rows = rows[:, :longest]
@@ -89,7 +90,7 @@ def _label_rows(targets, wanted, batch, single):
 
 
 def _negative_log_likelihood(log_probs, labels, inputs, wanted, blank):
-    steps, batch, classes = log_probs.shape
+    steps, batch, _classes = log_probs.shape
     device = log_probs.device
     length = labels.size(1)
     # Blanks before, between and after the labels: state 2k + 1 is label k.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 from .._op import op
@@ -48,7 +49,8 @@ def embedding_bag(
             )
         if per_sample_weights.size() != input.size():
             raise ValueError(
-                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
+                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then "
+                "it must have "
                 f"the same shape as the input ({list(input.shape)})"
             )
     if input.dtype not in (root.int64, root.int32):
@@ -60,7 +62,10 @@ def embedding_bag(
         padding_idx %= rows
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences")
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                "length sequences"
+            )
         bags, width = input.shape
         lengths = [width] * bags
     elif input.dim() == 1:
@@ -70,9 +75,7 @@ def embedding_bag(
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
 
     flat = input.reshape(-1)
-    vectors = root.nn.functional.embedding(
-        flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
-    )
+    vectors = root.nn.functional.embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     kept = None if padding_idx is None else flat != padding_idx
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)
@@ -102,12 +105,15 @@ def _bag_lengths(input, offsets, include_last_offset) -> list[int]:
     if include_last_offset and not begins:
         raise RuntimeError("embedding_bag: include_last_offset: number of offsets should be at least 1")
     if begins and begins[0] != 0:
-        raise RuntimeError(f"embedding_bag: offsets[0] has to be 0, i.e., the first sequence starts at 0, got {begins[0]}")
-    if any(later < earlier for earlier, later in zip(begins, begins[1:])):
+        raise RuntimeError(
+            f"embedding_bag: offsets[0] has to be 0, i.e., the first sequence starts at 0, got {begins[0]}"
+        )
+    if any(later < earlier for earlier, later in itertools.pairwise(begins)):
         raise RuntimeError("embedding_bag: offsets must not go back")
     if begins and begins[-1] > count:
         raise RuntimeError(
-            f"embedding_bag: offsets[-1] can not be greater than input's length {count}, but got offsets[-1] of {begins[-1]}"
+            f"embedding_bag: offsets[-1] can not be greater than input's length {count}, but got offsets[-1] "
+            f"of {begins[-1]}"
         )
     if not include_last_offset and begins:
         begins.append(count)
@@ -115,7 +121,7 @@ def _bag_lengths(input, offsets, include_last_offset) -> list[int]:
         raise RuntimeError(f"embedding_bag: the last offset must be the number of indices {count}, got {begins[-1]}")
     elif not begins and count:
         raise RuntimeError(f"embedding_bag: no offsets for {count} indices")
-    return [end - begin for begin, end in zip(begins, begins[1:])]
+    return [end - begin for begin, end in itertools.pairwise(begins)]
 
 
 def _bag_maximum(vectors, bag_of, kept, bags):

@@ -63,12 +63,19 @@ def channel_shuffle(input, groups):
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     batch, channels, *rest = input.shape
     if channels % groups != 0:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
     split = input.reshape(batch, groups, channels // groups, *rest)
     return split.transpose(1, 2).reshape(input.shape)
 
 
-for _name in ("nn.channel_shuffle", "torch.channel_shuffle", "nn.native_channel_shuffle", "torch.native_channel_shuffle"):
+for _name in (
+    "nn.channel_shuffle",
+    "torch.channel_shuffle",
+    "nn.native_channel_shuffle",
+    "torch.native_channel_shuffle",
+):
     op(f"{_name}(Tensor input, int groups) -> Tensor")(channel_shuffle)
 
 
@@ -136,7 +143,9 @@ def _block_index(height, width, kernel_size, dilation, padding, stride, device):
         ("stride", stride, 1),
     ):
         if any(value < least for value in values):
-            raise RuntimeError(f"{name} should be {'greater than zero' if least else 'non-negative'}, but got {tuple(values)}")
+            raise RuntimeError(
+                f"{name} should be {'greater than zero' if least else 'non-negative'}, but got {tuple(values)}"
+            )
     places = []
     for d, size in enumerate((height, width)):
         span = dilation[d] * (kernel_size[d] - 1) + 1
@@ -162,7 +171,8 @@ def affine_grid(theta, size, align_corners):
         import warnings
 
         warnings.warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+            "Please specify "
             "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             stacklevel=2,
         )
@@ -178,7 +188,8 @@ def affine_grid(theta, size, align_corners):
         )
     if theta.dim() != 3 or theta.shape[-2:] != (dims, dims + 1):
         raise ValueError(
-            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got {tuple(theta.shape)}."
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got "
+            f"{tuple(theta.shape)}."
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

@@ -28,24 +28,29 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+                "bicubic | trilinear"
             )
     elif mode in _LINEAR:
         align_corners = bool(align_corners)
     dims = input.dim() - 2
     if dims not in (1, 2, 3) and mode in (*_LINEAR, "nearest", "nearest-exact", "area"):
         raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | linear "
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: "
+            "nearest | linear "
             f"| bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
     sizes, factors = _target(input, dims, size, scale_factor, recompute_scale_factor)
     if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
     if mode == "area":
         return getattr(root.nn.functional, f"adaptive_avg_pool{dims}d")(input, sizes)
-    if mode in _LINEAR and _LINEAR[mode] != dims or mode not in (*_LINEAR, "nearest", "nearest-exact"):
+    if (mode in _LINEAR and _LINEAR[mode] != dims) or mode not in (*_LINEAR, "nearest", "nearest-exact"):
         raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | linear "
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: "
+            "nearest | linear "
             f"| bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
     if any(s <= 0 for s in sizes) or 0 in input.shape[1:]:
@@ -68,7 +73,8 @@ def _target(input, dims, size, scale_factor, recompute):
     if isinstance(given, (list, tuple)):
         if len(given) != dims:
             raise ValueError(
-                f"Input and {name} must have the same number of spatial dimensions, but got input with spatial dimensions "
+                f"Input and {name} must have the same number of spatial dimensions, but got input with "
+                "spatial dimensions "
                 f"of {list(input.shape[2:])} and {name} of {given}"
             )
         given = list(given)
@@ -82,7 +88,7 @@ def _target(input, dims, size, scale_factor, recompute):
                 raise TypeError(f"expected size to be one of int or tuple of ints, but got size {size!r}")
         return [int(each) for each in given], [None] * dims
     factors = [float(factor) for factor in given]
-    sizes = [int(math.floor(float(length) * factor)) for length, factor in zip(input.shape[2:], factors)]
+    sizes = [math.floor(float(length) * factor) for length, factor in zip(input.shape[2:], factors, strict=True)]
     return sizes, [None] * dims if recompute else factors
 
 
@@ -119,7 +125,8 @@ def _resized(input, dim, size, factor, mode, align_corners, antialias):
     else:
         taps = [(first, 1 - offset), (first + 1, offset)]
     parts = [
-        input.index_select(dim, index.clamp(0, length - 1)) * weight.view(shape).to(input.dtype) for index, weight in taps
+        input.index_select(dim, index.clamp(0, length - 1)) * weight.view(shape).to(input.dtype)
+        for index, weight in taps
     ]
     return sum(parts[1:], parts[0])
 

@@ -59,7 +59,9 @@ def _weighted(loss, weight, reduction):
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != loss.shape:
-        raise ValueError(f"Inputs and weights must have the same size, got {tuple(loss.shape)} and {tuple(weight.shape)}")
+        raise ValueError(
+            f"Inputs and weights must have the same size, got {tuple(loss.shape)} and {tuple(weight.shape)}"
+        )
     loss = loss * weight
     if reduction == "mean":
         return loss.sum() / weight.sum()
@@ -149,7 +151,7 @@ def gaussian_nll_loss(input, target, var, full, eps, reduction):
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
-        elif input.dim() != var.dim() or any(v not in (1, i) for v, i in zip(var.size(), input.size())):
+        elif input.dim() != var.dim() or any(v not in (1, i) for v, i in zip(var.size(), input.size(), strict=True)):
             raise ValueError(f"var is of incorrect size: {tuple(var.shape)} for an input {tuple(input.shape)}")
     reduction = reduction_of(None, None, reduction)
     # The floor is not seen by the gradient: a variance below it is still pushed.
@@ -175,7 +177,8 @@ def margin_ranking_loss(input1, input2, target, margin, size_average, reduce, re
     reduction = reduction_of(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, "
             f"input2: {input2.size()}, target: {target.size()} "
         )
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
@@ -214,7 +217,8 @@ def _cosine(x, y, dim):
     f"float eps=1e-6, bool swap=False, {_LEGACY}) -> Tensor"
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` lets d(positive, negative) stand in when nearer."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` lets d(positive, negative) stand "
+    "in when nearer."""
     reduction = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

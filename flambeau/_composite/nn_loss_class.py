@@ -12,10 +12,7 @@ root = sys.modules[__package__.partition(".")[0]]
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
-@op(
-    "nn.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
-    f"{_LEGACY}) -> Tensor"
-)
+@op(f"nn.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, {_LEGACY}) -> Tensor")
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     """-(target · log(input) + (1 - target) · log(1 - input)) of probabilities; logarithms are at least -100.
 
@@ -27,7 +24,8 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
     reduction = reduction_of(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. "
             "Please ensure they have the same size."
         )
     if not bool(((input >= 0) & (input <= 1)).all()):
@@ -51,7 +49,7 @@ def _floored_log(probability):
     f"{_LEGACY}, Tensor? pos_weight=None) -> Tensor"
 )
 def binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
-    """Binary cross entropy of sigmoid(input), computed without overflow; `pos_weight` multiplies positive targets' part.
+    """Binary cross entropy of sigmoid(input), without overflow; `pos_weight` multiplies the part of positive targets.
 
     Raises ValueError for unequal shapes.
 
@@ -93,9 +91,7 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     log_probs = root.nn.functional.log_softmax(input, class_dim)
     if target.is_floating_point() and target.shape == input.shape:
         return _soft_cross_entropy(log_probs, target, weight, ignore_index, reduction, label_smoothing, class_dim)
-    nll = root.nn.functional.nll_loss(
-        log_probs, target, weight=weight, ignore_index=ignore_index, reduction=reduction
-    )
+    nll = root.nn.functional.nll_loss(log_probs, target, weight=weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
         return nll
     return (1 - label_smoothing) * nll + label_smoothing * _uniform_part(
@@ -107,7 +103,8 @@ def _per_class(weight, log_probs, class_dim):
     """`weight` (C), shaped to multiply `log_probs`."""
     if weight.dim() != 1 or weight.size(0) != log_probs.size(class_dim):
         raise RuntimeError(
-            f"cross_entropy: weight must be 1-dimensional of length {log_probs.size(class_dim)} (the number of classes), "
+            f"cross_entropy: weight must be 1-dimensional of length {log_probs.size(class_dim)} (the number "
+            "of classes), "
             f"got shape {tuple(weight.shape)}"
         )
     return weight.view([-1 if d == class_dim else 1 for d in range(log_probs.dim())])
@@ -170,17 +167,14 @@ def linear_cross_entropy(
         target,
         weight,
         None,
-        -100 if ignore_index is None or soft and ignore_index < 0 else ignore_index,
+        -100 if ignore_index is None or (soft and ignore_index < 0) else ignore_index,
         None,
         reduction,
         label_smoothing,
     )
 
 
-@op(
-    "nn.multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, "
-    f"{_LEGACY}) -> Tensor"
-)
+@op(f"nn.multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, {_LEGACY}) -> Tensor")
 def multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction):
     """The mean over the classes (the last dimension) of the binary cross entropy of logits."""
     reduction = reduction_of(size_average, reduce, reduction)
@@ -198,7 +192,7 @@ def multilabel_margin_loss(input, target, size_average, reduce, reduction):
     `input` is (N, C) or (C); `target`, of that shape, lists classes up to the first -1.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    if input.dim() > 2 or input.dim() == 2 and input.size(1) == 0 or input.dim() == 1 and input.numel() == 0:
+    if input.dim() > 2 or (input.dim() == 2 and input.size(1) == 0) or (input.dim() == 1 and input.numel() == 0):
         raise RuntimeError(
             "multilabel_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
             f"{tuple(input.shape)}"
@@ -209,10 +203,15 @@ def multilabel_margin_loss(input, target, size_average, reduce, reduction):
             f"{tuple(input.shape)}"
         )
     single = input.dim() < 2
-    scores, classes = input.reshape(-1, input.size(-1) if input.dim() else 1), target.reshape(-1, target.size(-1) if target.dim() else 1)
+    scores, classes = (
+        input.reshape(-1, input.size(-1) if input.dim() else 1),
+        target.reshape(-1, target.size(-1) if target.dim() else 1),
+    )
     count = scores.size(1)
     if bool(((classes < -1) | (classes >= count)).any()):
-        raise RuntimeError(f"multilabel_margin_loss: argument target is out of range: classes are 0 to {count - 1}, or -1")
+        raise RuntimeError(
+            f"multilabel_margin_loss: argument target is out of range: classes are 0 to {count - 1}, or -1"
+        )
     listed = (classes != -1).cumprod(1).bool()
     places = classes.masked_fill(~listed, 0)
     is_target = root.zeros_like(scores).scatter_add(1, places, listed.to(scores.dtype)) > 0
@@ -236,20 +235,24 @@ def multi_margin_loss(input, target, p, margin, weight, size_average, reduce, re
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise RuntimeError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
-    if input.dim() > 2 or input.dim() and input.size(-1) == 0:
+    if input.dim() > 2 or (input.dim() and input.size(-1) == 0):
         raise RuntimeError(
-            f"multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, got {tuple(input.shape)}"
+            "multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, got "
+            f"{tuple(input.shape)}"
         )
     single = input.dim() < 2
     scores = input.reshape(1, -1) if single else input
     classes = target.reshape(-1)
     if classes.size(0) != scores.size(0) or target.dim() > 1:
         raise RuntimeError(
-            f"multi_margin_loss: inconsistent target size, expected {scores.size(0)} classes but got {tuple(target.shape)}"
+            f"multi_margin_loss: inconsistent target size, expected {scores.size(0)} classes but got "
+            f"{tuple(target.shape)}"
         )
     count = scores.size(1)
     if weight is not None and (weight.dim() != 1 or weight.size(0) != count):
-        raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {count} but got {tuple(weight.shape)}")
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {count} but got {tuple(weight.shape)}"
+        )
     if bool(((classes < 0) | (classes >= count)).any()):
         raise RuntimeError(f"multi_margin_loss: target out of range: classes are 0 to {count - 1}")
     index = classes.unsqueeze(1)

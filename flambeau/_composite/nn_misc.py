@@ -28,9 +28,7 @@ def softmin(input, dim, _stacklevel, dtype):
     return root.nn.functional.softmax(-input, dim, _stacklevel + 1, dtype)
 
 
-@op(
-    "nn.gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor"
-)
+@op("nn.gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor")
 def gumbel_softmax(logits, tau, hard, eps, dim):
     """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot, with the soft sample's gradient."""
     if eps != 1e-10:
@@ -106,7 +104,8 @@ def bilinear(input1, input2, weight, bias):
         )
     if weight.dim() != 3 or input1.size(-1) != weight.size(1) or input2.size(-1) != weight.size(2):
         raise RuntimeError(
-            f"bilinear(): input sizes {input1.size(-1)} and {input2.size(-1)} do not match the weight's {tuple(weight.shape)}"
+            f"bilinear(): input sizes {input1.size(-1)} and {input2.size(-1)} do not match the weight's "
+            f"{tuple(weight.shape)}"
         )
     if bias is not None and bias.size(0) != weight.size(0):
         raise RuntimeError(f"bilinear(): bias size {bias.size(0)} does not match weight size {weight.size(0)}")
@@ -132,7 +131,8 @@ def _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, dims):
 
 
 @op(
-    "nn.lp_pool1d(Tensor input, float norm_type, int[1] kernel_size, int[1]? stride=None, bool ceil_mode=False) -> Tensor"
+    "nn.lp_pool1d(Tensor input, float norm_type, int[1] kernel_size, int[1]? stride=None, bool "
+    "ceil_mode=False) -> Tensor"
 )
 def lp_pool1d(input, norm_type, kernel_size, stride, ceil_mode):
     """The p-norm of each window of (N, C, L)."""
@@ -140,7 +140,8 @@ def lp_pool1d(input, norm_type, kernel_size, stride, ceil_mode):
 
 
 @op(
-    "nn.lp_pool2d(Tensor input, float norm_type, int[2] kernel_size, int[2]? stride=None, bool ceil_mode=False) -> Tensor"
+    "nn.lp_pool2d(Tensor input, float norm_type, int[2] kernel_size, int[2]? stride=None, bool "
+    "ceil_mode=False) -> Tensor"
 )
 def lp_pool2d(input, norm_type, kernel_size, stride, ceil_mode):
     """The p-norm of each window of (N, C, H, W)."""
@@ -148,7 +149,8 @@ def lp_pool2d(input, norm_type, kernel_size, stride, ceil_mode):
 
 
 @op(
-    "nn.lp_pool3d(Tensor input, float norm_type, int[3] kernel_size, int[3]? stride=None, bool ceil_mode=False) -> Tensor"
+    "nn.lp_pool3d(Tensor input, float norm_type, int[3] kernel_size, int[3]? stride=None, bool "
+    "ceil_mode=False) -> Tensor"
 )
 def lp_pool3d(input, norm_type, kernel_size, stride, ceil_mode):
     """The p-norm of each window of (N, C, D, H, W)."""
@@ -159,7 +161,8 @@ def conv_tbc(input, weight, bias, pad):
     """Convolution over time of (time, batch, channels), with a weight (width, in, out)."""
     if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
         raise RuntimeError(
-            f"conv_tbc: input and weight must have 3 dimensions and bias 1, got {input.dim()}, {weight.dim()} and {bias.dim()}"
+            f"conv_tbc: input and weight must have 3 dimensions and bias 1, got {input.dim()}, {weight.dim()} "
+            f"and {bias.dim()}"
         )
     result = root.nn.functional.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
     return result.permute(2, 0, 1)

@@ -49,7 +49,8 @@ def _extended(input, dim, left, right, mode):
     size = input.size(dim)
     if mode == "reflect" and max(left, right) >= size:
         raise RuntimeError(
-            f"Padding size should be less than the corresponding input dimension, but got: padding ({left}, {right}) at "
+            f"Padding size should be less than the corresponding input dimension, but got: padding ({left}, "
+            f"{right}) at "
             f"dimension {dim} of input {list(input.shape)}"
         )
     if mode == "circular" and max(left, right) > size:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # isort: skip
-from . import functional, init, modules
+from . import functional as functional
+from . import init as init
+from . import modules as modules
 from .modules import *  # noqa: F403
 from .modules import __all__ as _layers
 
-__all__ = [*_layers, "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+__all__ = list(_layers)
+__all__ += ["Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter"]  # noqa: F405
 
 _SUBMODULES = ("attention", "common_types", "grad", "parallel", "utils")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from .. import _op
-from .._composite.nn_attention import _canonical_mask, _mha_shape_check, _none_or_dtype
+from .._composite.nn_attention import _canonical_mask as _canonical_mask
+from .._composite.nn_attention import _mha_shape_check as _mha_shape_check
+from .._composite.nn_attention import _none_or_dtype as _none_or_dtype
 
 globals().update(_op.namespace("nn"))
 
-__all__ = sorted(_op.namespace("nn"))
+__all__ = sorted(_op.namespace("nn"))  # noqa: PLE0605
 
 
 def assert_int_or_pair(arg, arg_name: str, message: str) -> None:

@@ -75,12 +75,33 @@ def _ordered_dict():
 class _UninitializedMixin:
     """A parameter or buffer whose shape a lazy module learns from its first input."""
 
-    _allowed_methods = frozenset(
-        "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device "
-        "_has_compatible_shallow_copy_type is_cuda is_pinned device dtype layout requires_grad requires_grad_ data is_meta "
-        "detach is_leaf grad _version grad_fn is_sparse is_nested".split()
+    # What may be asked of, or done to, a tensor without a shape; the conversions give another one without a shape.
+    _converting = frozenset({"half", "float", "double", "char", "short", "int", "long", "cuda", "cpu", "to", "detach"})
+    _allowed = _converting | frozenset(
+        {
+            "__hash__",
+            "_version",
+            "copy_",
+            "data",
+            "device",
+            "dtype",
+            "get_device",
+            "grad",
+            "grad_fn",
+            "is_complex",
+            "is_cuda",
+            "is_floating_point",
+            "is_leaf",
+            "is_meta",
+            "is_nested",
+            "is_pinned",
+            "is_sparse",
+            "layout",
+            "requires_grad",
+            "requires_grad_",
+            "size",
+        }
     )
-    _keeping_methods = frozenset("half float double char short int long cuda cpu to detach".split())
 
     def materialize(self, shape, device=None, dtype=None):
         """Give the tensor its shape: memory of `shape`, uninitialised, in place of nothing.
@@ -113,10 +134,10 @@ class _UninitializedMixin:
         if name == "__get__" or name == "__set__":
             # A property's getter or setter: what it belongs to says more than its own name.
             name = getattr(getattr(func, "__self__", None), "__name__", name)
-        if name in cls._allowed_methods:
+        if name in cls._allowed:
             with _C.DisableTorchFunctionSubclass():
                 result = func(*args, **(kwargs or {}))
-                if name in cls._keeping_methods and type(result) is Tensor:
+                if name in cls._converting and type(result) is Tensor:
                     # Still without a shape, whatever it was converted to.
                     result = result.as_subclass(cls)
                     result.__dict__.update(args[0].__dict__)

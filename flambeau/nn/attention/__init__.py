@@ -25,7 +25,6 @@ class SDPBackend(IntEnum):
         return f"<SDPBackend.{self.name}: {self.value}>"
 
 
-
 _default = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH, SDPBackend.CUDNN_ATTENTION]
 _enabled = list(_default)
 

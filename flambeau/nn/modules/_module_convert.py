@@ -97,7 +97,9 @@ class ConversionMixin:
         """
         where, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(tensor):
             kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
@@ -123,7 +125,7 @@ def _parse_to(*args, **kwargs):
     from ... import dtype as dtype_type
 
     names = ["device", "dtype", "non_blocking", "copy"]
-    if args and isinstance(args[0], Tensor) or "other" in kwargs:
+    if (args and isinstance(args[0], Tensor)) or "other" in kwargs:
         other = kwargs.pop("other", None)
         if other is None:
             other, args = args[0], args[1:]
@@ -136,7 +138,7 @@ def _parse_to(*args, **kwargs):
         values = {}
     if len(args) > len(names):
         raise TypeError(f"to() received an invalid combination of arguments: {len(args)} positional arguments")
-    given = dict(zip(names, args))
+    given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name in given or name not in ("device", "dtype", "non_blocking", "copy", "memory_format"):
             raise TypeError(f"to() received an invalid combination of arguments: {name}={value!r}")

@@ -372,7 +372,12 @@ def _forward_hooks(module):
             hook_id in _global_forward_hooks_always_called,
         )
     for hook_id, hook in tuple(module._forward_hooks.items()):
-        yield hook_id, hook, hook_id in module._forward_hooks_with_kwargs, hook_id in module._forward_hooks_always_called
+        yield (
+            hook_id,
+            hook,
+            hook_id in module._forward_hooks_with_kwargs,
+            hook_id in module._forward_hooks_always_called,
+        )
 
 
 def _attach_old_hooks(module, old_hooks, args, result) -> None:

@@ -50,7 +50,8 @@ class StateDictMixin:
         return _handle_for(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
-        """Run `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in place."""
+        """Run `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict "
+        "in place."""
         hook._from_public_api = True
         return _handle_for(self._state_dict_hooks, hook)
 
@@ -59,12 +60,13 @@ class StateDictMixin:
         return _handle_for(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        from .module import _WrappedHook
+        from ._module_hooks import _WrappedHook
 
         return _handle_for(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook):
-        """Run `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before loading."""
+        """Run `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` "
+        "before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):
@@ -93,7 +95,8 @@ class StateDictMixin:
         """
         if args:
             warnings.warn(
-                "Positional args are being deprecated, use kwargs instead: state_dict(destination=, prefix=, keep_vars=)",
+                "Positional args are being deprecated, use kwargs instead: state_dict(destination=, prefix=, "
+                "keep_vars=)",
                 FutureWarning,
                 stacklevel=2,
             )

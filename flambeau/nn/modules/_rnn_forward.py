@@ -62,9 +62,9 @@ def run_layers(layer, steps, states: tuple[Tensor, ...]) -> tuple[list[Tensor], 
             start = tuple(state[place] for state in states)
             out, last = _run_direction(layer, steps, start, weights[place], reverse=direction == 1)
             outputs.append(out)
-            for collected, state in zip(final, last):
+            for collected, state in zip(final, last, strict=True):
                 collected.append(state)
-        steps = outputs[0] if directions == 1 else [cat(pair, -1) for pair in zip(*outputs)]
+        steps = outputs[0] if directions == 1 else [cat(pair, -1) for pair in zip(*outputs, strict=True)]
         if layer.dropout > 0 and layer.training and depth < layer.num_layers - 1:
             steps = _dropped(steps, layer.dropout)
     return steps, tuple(stack(collected) for collected in final)
@@ -105,14 +105,16 @@ def _run_direction(layer, steps, start, weights, reverse: bool):
                 state = tuple(each[:count] for each in state)
             state = step(gates, state)
             outputs[time] = state[0]
-        last = tuple(cat([each, *(rest[i] for rest in reversed(ended))]) if ended else each for i, each in enumerate(state))
+        last = tuple(
+            cat([each, *(rest[i] for rest in reversed(ended))]) if ended else each for i, each in enumerate(state)
+        )
         return outputs, last
     # Backwards, shorter sequences join the batch when their last step is reached.
     state = tuple(each[: sizes[-1]] for each in start) if sizes else start
     for time in range(len(steps) - 1, -1, -1):
         count, have = sizes[time], state[0].size(0)
         if count > have:
-            state = tuple(cat([each, first[have:count]]) for each, first in zip(state, start))
+            state = tuple(cat([each, first[have:count]]) for each, first in zip(state, start, strict=True))
         state = step(inputs[time], state)
         outputs[time] = state[0]
     return outputs, state

@@ -95,17 +95,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                     f"{target_.size(0)}"
                 )
             if input_.dim() != 2:
-                raise RuntimeError("1D target tensor expects 2D input tensors, but found inputs with size", input_.size())
+                raise RuntimeError(
+                    "1D target tensor expects 2D input tensors, but found inputs with size", input_.size()
+                )
             input, target = input_, target_
         else:
             if input_.dim() != 1:
-                raise RuntimeError("0D target tensor expects 1D input tensors, but found inputs with size", input_.size())
+                raise RuntimeError(
+                    "0D target tensor expects 1D input tensors, but found inputs with size", input_.size()
+                )
             input, target = input_.unsqueeze(0), target_.unsqueeze(0)
 
         used = 0
         head_index = target.new_zeros(target.size(0))
         tail_output = input.new_zeros(target.size(0))
-        for i, (low, high) in enumerate(zip([0, *self.cutoffs[:-1]], self.cutoffs)):
+        for i, (low, high) in enumerate(zip([0, *self.cutoffs[:-1]], self.cutoffs, strict=True)):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue

@@ -21,8 +21,11 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn("nn.Container is deprecated. All of it's functionality is now implemented in nn.Module.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented in nn.Module.",
+            FutureWarning,
+            stacklevel=2,
+        )
         for name, module in kwargs.items():
             self.add_module(name, module)
 
@@ -85,16 +88,12 @@ class Sequential(Module):
 
     def __add__(self, other) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                f"add operator supports only objects of Sequential class, but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __iadd__(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(
-                f"add operator supports only objects of Sequential class, but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return self.extend(other)
 
     def __mul__(self, other: int) -> Sequential:
@@ -305,8 +304,10 @@ class ModuleDict(Module):
     def update(self, modules) -> None:
         """Take over the modules of a mapping or of an iterable of pairs."""
         if not isinstance(modules, Iterable):
-            raise TypeError(f"ModuleDict.update should be called with an iterable of key/value pairs, "
-                            f"but got {type(modules).__name__}")
+            raise TypeError(
+                f"ModuleDict.update should be called with an iterable of key/value pairs, "
+                f"but got {type(modules).__name__}"
+            )
         if isinstance(modules, (OrderedDict, ModuleDict, Mapping)):
             for key, module in modules.items():
                 self[key] = module
@@ -400,7 +401,8 @@ class ParameterDict(Module):
     def _key_to_attr(key: str) -> str:
         if not isinstance(key, str):
             raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}')."
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}')."
             )
         return key
 
@@ -473,7 +475,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any | None = None) -> Any:
         """The value under `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> ParameterDict:
         """A new dictionary with `default` under every one of `keys`."""
@@ -494,8 +496,10 @@ class ParameterDict(Module):
     def update(self, parameters) -> None:
         """Take over the values of a mapping or of an iterable of pairs."""
         if not isinstance(parameters, Iterable):
-            raise TypeError(f"ParametersDict.update should be called with an iterable of key/value pairs, "
-                            f"but got {type(parameters).__name__}")
+            raise TypeError(
+                f"ParametersDict.update should be called with an iterable of key/value pairs, "
+                f"but got {type(parameters).__name__}"
+            )
         if isinstance(parameters, (OrderedDict, ParameterDict)):
             for key, value in parameters.items():
                 self[key] = value

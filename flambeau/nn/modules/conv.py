@@ -72,7 +72,9 @@ class _ConvNd(Module):
             if padding == "same" and any(s != 1 for s in stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
-            raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'")
+            raise ValueError(
+                f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -86,7 +88,7 @@ class _ConvNd(Module):
         # What functional.pad adds before the convolution when the padding is not zeros.
         if padding == "same":
             self._reversed_padding_repeated_twice = []
-            for d, k in zip(reversed(dilation), reversed(kernel_size)):
+            for d, k in zip(reversed(dilation), reversed(kernel_size), strict=True):
                 total = d * (k - 1)
                 self._reversed_padding_repeated_twice += [total // 2, total - total // 2]
         elif padding == "valid":
@@ -282,7 +284,6 @@ class Conv3d(_ConvNd):
 
 
 # The other half of the family has a file of its own, but this is the module by which files and programs name it.
-from .conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, _ConvTransposeNd  # noqa: E402
 from .conv_lazy import (  # noqa: E402
     LazyConv1d,
     LazyConv2d,
@@ -292,6 +293,7 @@ from .conv_lazy import (  # noqa: E402
     LazyConvTranspose3d,
     _LazyConvXdMixin,
 )
+from .conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, _ConvTransposeNd  # noqa: E402
 
 for _class in (
     _ConvTransposeNd,

@@ -64,13 +64,13 @@ class _ConvTransposeNd(_ConvNd):
             size = (input.size(d + lead) - 1) * stride[d] - 2 * padding[d] + step * (kernel_size[d] - 1) + 1
             smallest.append(size)
             largest.append(size + stride[d] - 1)
-        for size, low, high in zip(output_size, smallest, largest):
+        for size, low, high in zip(output_size, smallest, largest, strict=True):
             if not low <= size <= high:
                 raise ValueError(
                     f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} "
                     f"(for an input of {input.size()[lead:]})"
                 )
-        return [size - low for size, low in zip(output_size, smallest)]
+        return [size - low for size, low in zip(output_size, smallest, strict=True)]
 
     def _transposed(self, function, dims: int, input: Tensor, output_size) -> Tensor:
         output_padding = self._output_padding(

@@ -58,7 +58,8 @@ class Unflatten(Module):
         for i, pair in enumerate(size):
             if not isinstance(pair, tuple):
                 raise TypeError(
-                    f"unflattened_size must be tuple of tuples, but found element of type {type(pair).__name__} at pos {i}"
+                    "unflattened_size must be tuple of tuples, but found element of type "
+                    f"{type(pair).__name__} at pos {i}"
                 )
 
     def _require_tuple_int(self, size) -> None:
@@ -67,7 +68,8 @@ class Unflatten(Module):
         for i, length in enumerate(size):
             if not isinstance(length, int):
                 raise TypeError(
-                    f"unflattened_size must be tuple of ints, but found element of type {type(length).__name__} at pos {i}"
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(length).__name__} at pos {i}"
                 )
 
     def forward(self, input: Tensor) -> Tensor:

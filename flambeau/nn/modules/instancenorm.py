@@ -51,7 +51,8 @@ class _InstanceNorm(_NormBase):
             stale = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if stale:
                 error_msgs.append(
-                    f"Unexpected running stats buffer(s) {' and '.join(map(repr, stale))} for {type(self).__name__} with "
+                    f"Unexpected running stats buffer(s) {' and '.join(map(repr, stale))} for "
+                    f"{type(self).__name__} with "
                     "track_running_stats=False: remove them from the state_dict, or track running statistics"
                 )
                 for key in stale:

@@ -65,5 +65,3 @@ class LazyModuleMixin:
         raise RuntimeError(
             "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass first."
         )
-
-

@@ -17,7 +17,6 @@ from . import _module_hooks as hooks
 from ._module_convert import ConversionMixin
 from ._module_hooks import (
     HookMixin,
-    _WrappedHook,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -28,7 +27,8 @@ from ._module_hooks import (
     register_module_parameter_registration_hook,
 )
 from ._module_note import note_module
-from ._module_state import _EXTRA_STATE_KEY_SUFFIX, StateDictMixin, _IncompatibleKeys
+from ._module_state import StateDictMixin
+from ._module_state import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
     "Module",
@@ -165,7 +165,9 @@ class Module(HookMixin, StateDictMixin, ConversionMixin):
         if hasattr(self, name) and name not in self._buffers:
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         for hook in hooks._global_buffer_registration_hooks.values():
             replaced = hook(self, name, tensor)
             tensor = tensor if replaced is None else replaced
@@ -319,7 +321,9 @@ class Module(HookMixin, StateDictMixin, ConversionMixin):
             return
         if modules is not None and name in modules:
             if value is not None:
-                raise TypeError(f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
             modules[name] = hooks.registered_module(self, name, value)
             return
         buffers = members.get("_buffers")
@@ -330,7 +334,10 @@ class Module(HookMixin, StateDictMixin, ConversionMixin):
             return
         if buffers is not None and name in buffers:
             if value is not None:
-                raise TypeError(f"cannot assign '{_type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor "
+                    "or None expected)"
+                )
             buffers[name] = None
             return
         super().__setattr__(name, value)

@@ -52,11 +52,11 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        # The window is centred: half of it, rounded down, before; the rest after, cut off at the ends.
-        before = (self.size - 1) // 2
-        squares = F.pad(input.square(), (0, 0, 0, 0, before, before))
+        # PyTorch's window, which reaches one channel further back than forward.
+        reach = (self.size - 1) // 2 + 1
+        squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach - 1))
         channels = input.size(1)
-        window = sum(squares.narrow(1, i, channels) for i in range(2 * before + 1))
+        window = sum(squares.narrow(1, i, channels) for i in range(2 * reach))
         return input * (self.k + self.alpha / self.size * window).pow(-self.beta)
 
     def extra_repr(self) -> str:
@@ -165,9 +165,8 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
-        )
+        options = f"eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        return f"{self.num_groups}, {self.num_channels}, {options}"
 
 
 class RMSNorm(Module):

@@ -144,7 +144,10 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the maxima of a MaxPool2d back where its indices say they were; zeros elsewhere."""
 
     def __init__(
-        self, kernel_size: int | tuple[int, int], stride: int | tuple[int, int] | None = None, padding: int | tuple[int, int] = 0
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] | None = None,
+        padding: int | tuple[int, int] = 0,
     ) -> None:
         super().__init__()
         self.kernel_size = _pair(kernel_size)
@@ -159,7 +162,10 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the maxima of a MaxPool3d back where its indices say they were; zeros elsewhere."""
 
     def __init__(
-        self, kernel_size: int | tuple[int, int, int], stride: int | tuple[int, int, int] | None = None, padding: int | tuple[int, int, int] = 0
+        self,
+        kernel_size: int | tuple[int, int, int],
+        stride: int | tuple[int, int, int] | None = None,
+        padding: int | tuple[int, int, int] = 0,
     ) -> None:
         super().__init__()
         self.kernel_size = _triple(kernel_size)
@@ -183,7 +189,7 @@ class AvgPool1d(_AvgPoolNd):
     def __init__(
         self,
         kernel_size: int | tuple[int],
-        stride: int | tuple[int] = None,
+        stride: int | tuple[int] | None = None,
         padding: int | tuple[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
@@ -196,9 +202,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):

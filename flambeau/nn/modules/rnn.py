@@ -88,11 +88,12 @@ class RNNBase(Module):
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
-        for name, given in (("bias", bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+        for name, given in (("bias", bias), ("batch_first", batch_first)):
             if not isinstance(given, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(given).__name__}")
-        if not isinstance(hidden_size, int):
-            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        for name, given in (("input_size", input_size), ("hidden_size", hidden_size)):
+            if not isinstance(given, int):
+                raise TypeError(f"{name} should be of type int, got: {type(given).__name__}")
         if hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if num_layers <= 0:
@@ -207,7 +208,9 @@ class RNNBase(Module):
             input, batch_sizes, sorted_indices, unsorted_indices = input
         else:
             if input.dim() not in (2, 3):
-                raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D tensor instead")
+                raise ValueError(
+                    f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D tensor instead"
+                )
             batched = input.dim() == 3
             if not batched:
                 input = input.unsqueeze(0 if self.batch_first else 1)
@@ -356,7 +359,8 @@ class LSTM(RNNBase):
         if hx[0].dim() != dims or hx[1].dim() != dims:
             kind = "batched 3-D" if batched else "unbatched 2-D"
             raise RuntimeError(
-                f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+                f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, "
+                f"{hx[1].dim()}-D) tensors"
             )
         return hx if batched else tuple(state.unsqueeze(1) for state in hx)
 
@@ -387,9 +391,7 @@ class RNNCellBase(Module):
     weight_ih: Tensor
     weight_hh: Tensor
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None, dtype=None
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None, dtype=None) -> None:
         factory = {"device": device, "dtype": dtype}
         super().__init__()
         self.input_size = input_size

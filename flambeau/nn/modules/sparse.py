@@ -41,7 +41,8 @@ class _Table(Module):
             return
         if tuple(given.shape) != shape:
             raise AssertionError(
-                f"Shape of weight does not match num_embeddings and embedding_dim: {list(given.shape)}, not {list(shape)}"
+                f"Shape of weight does not match num_embeddings and embedding_dim: {list(given.shape)}, not "
+                f"{list(shape)}"
             )
         self.weight = Parameter(given, requires_grad=not frozen)
 

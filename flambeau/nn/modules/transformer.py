@@ -135,16 +135,15 @@ class Transformer(Module):
             batch_dim = 0 if self.batch_first else 1
             if src.size(batch_dim) != tgt.size(batch_dim):
                 raise RuntimeError(
-                    f"the batch number of src and tgt must be equal, got {src.size(batch_dim)} and {tgt.size(batch_dim)}"
+                    f"the batch number of src and tgt must be equal, got {src.size(batch_dim)} and "
+                    f"{tgt.size(batch_dim)}"
                 )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError(
                 f"the feature number of src and tgt must be equal to d_model={self.d_model}, "
                 f"got {src.size(-1)} and {tgt.size(-1)}"
             )
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt,
             memory,

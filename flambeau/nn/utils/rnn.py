@@ -38,7 +38,8 @@ class PackedSequence(PackedSequence_):
         if batch_sizes is not None:
             if batch_sizes.device.type != "cpu":
                 raise ValueError(
-                    "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                    "batch_sizes should always be on CPU. Instances of PackedSequence should never be "
+                    "created manually. "
                     "They should be instantiated by functions like pack_sequence and pack_padded_sequence"
                 )
             return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -165,14 +166,18 @@ def pack_padded_sequence(
             f"(batch_size={input.size(1)})"
         )
     if min(sizes) <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if sizes != sorted(sizes, reverse=True):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement."
         )
     if sizes[0] > input.size(0):
-        raise RuntimeError(f"pack_padded_sequence: a length of {sizes[0]} is more than the {input.size(0)} steps there are")
+        raise RuntimeError(
+            f"pack_padded_sequence: a length of {sizes[0]} is more than the {input.size(0)} steps there are"
+        )
     from ... import cat
 
     pieces, batch_sizes, start = [], [], 0
@@ -237,7 +242,9 @@ def pad_sequence(
     if isinstance(sequences, Tensor):
         sequences = list(sequences.unbind(0))
     elif not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
@@ -247,7 +254,6 @@ def pad_sequence(
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"pad_sequence: padding_side should be either 'right' or 'left', but got {padding_side}")
     from ... import stack
-
     from ..functional import pad
 
     longest = max(each.size(0) for each in sequences)
@@ -269,7 +275,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     """The sequences of a padded batch, each with its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [sequence[: int(length)] for sequence, length in zip(padded_sequences, lengths)]
+    return [sequence[: int(length)] for sequence, length in zip(padded_sequences, lengths, strict=False)]
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
