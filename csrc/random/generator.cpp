@@ -71,7 +71,7 @@ void Generator::set_seed(uint64_t seed) {
 uint64_t Generator::seed() {
   std::random_device device;
   const uint64_t high = device();
-  const uint64_t entropy = (high << 32 | device()) & kMask53;
+  const uint64_t entropy = high << 32 | device();
   set_seed(entropy);
   return entropy;
 }

@@ -30,7 +30,7 @@ class Generator {
 
   // Restarts the stream. Only the low 32 bits choose the stream; `initial_seed` returns all 64.
   void set_seed(uint64_t seed);
-  // Restarts from 53 bits of system entropy and returns them.
+  // Restarts from 64 bits of system entropy and returns them.
   uint64_t seed();
   uint64_t initial_seed() const { return initial_seed_; }
 
