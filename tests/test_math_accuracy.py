@@ -1,4 +1,4 @@
-"""The SIMD types and scalar functions of the core, by test programs compiled for each instruction set of this machine."""
+"""The SIMD types and scalar functions of the core: test programs, compiled for each instruction set of this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAGS = ["-std=gnu++20", "-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", f"-I{ROOT / 'csrc'}"]
 ISAS = {"baseline": [], "avx2": ["-march=x86-64-v3"], "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
-NEEDED = {"baseline": set(), "avx2": {"avx2", "fma", "f16c", "bmi2"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}}
+NEEDED = {
+    "baseline": set(),
+    "avx2": {"avx2", "fma", "f16c", "bmi2"},
+    "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+}
 
 
 def cpu_flags() -> set[str]:
@@ -23,7 +27,7 @@ def cpu_flags() -> set[str]:
     return next((set(line.split()) for line in text.splitlines() if line.startswith("flags")), set())
 
 
-@pytest.mark.parametrize("isa", list(ISAS))
+@pytest.mark.parametrize("isa", ["baseline", pytest.param("avx2", marks=pytest.mark.slow), "avx512"])
 @pytest.mark.parametrize("program", ["math_accuracy", "special_functions", "simd_types"])
 def test_program(program: str, isa: str, tmp_path: pathlib.Path) -> None:
     compiler = shutil.which("g++")

@@ -21,10 +21,10 @@ def chebyshev_interpolant(function, low, high, degree):
     nodes = [mp.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
     middle, half = (mp.mpf(low) + high) / 2, (mp.mpf(high) - low) / 2
     values = [function(middle + half * node) for node in nodes]
-    series = [
-        (1 if j == 0 else 2) * sum(v * mp.cos(j * mp.pi * (2 * k + 1) / (2 * count)) for k, v in enumerate(values)) / count
-        for j in range(count)
-    ]
+    series = []
+    for j in range(count):
+        total = sum(v * mp.cos(j * mp.pi * (2 * k + 1) / (2 * count)) for k, v in enumerate(values))
+        series.append((1 if j == 0 else 2) * total / count)
     previous, current = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)]
     total = [mp.mpf(0)] * count
     for j in range(count):

@@ -95,7 +95,7 @@ inline Vec<Complex<T>> rsqrt(Vec<Complex<T>> z) {
 }
 template <class T>
 inline Vec<Complex<T>> exp2(Vec<Complex<T>> z) {
-  return exp(z * Vec<Complex<T>>(0.69314718055994530942));
+  return exp(Vec<Complex<T>>(T(z.v.real * 0.69314718055994530942), T(z.v.imag * 0.69314718055994530942)));
 }
 template <class T>
 inline Vec<Complex<T>> log2(Vec<Complex<T>> z) {
