@@ -1,0 +1,5 @@
+"""The graphs of `torch.cuda`."""
+
+from . import CUDAGraph, graph
+
+__all__ = ["CUDAGraph", "graph"]
