@@ -25,7 +25,8 @@ def pixel_shuffle(input, upscale_factor):
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     n = len(lead)
     moved = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+    # A copy even where nothing moves: the result is never a view.
+    return moved.clone(memory_format=root.contiguous_format).view(*lead, channels // (r * r), height * r, width * r)
 
 
 op("nn.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor")(pixel_shuffle)
@@ -48,7 +49,7 @@ def pixel_unshuffle(input, downscale_factor):
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     n = len(lead)
     moved = split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+    return moved.clone(memory_format=root.contiguous_format).view(*lead, channels * r * r, height // r, width // r)
 
 
 op("nn.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor")(pixel_unshuffle)

@@ -150,6 +150,12 @@ def linear_cross_entropy(
 ):
     """`cross_entropy` of the linear layer's outputs: input (*, in), weight (C, *out, in), target classes (*, *out)."""
     columns = linear_weight.size(-1)
+    if linear_weight.dim() > 2 and input.dim() < 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: a linear_weight {tuple(linear_weight.shape)} of several dimensions "
+            "requires batched "
+            f"input, (N, {columns}), got unbatched input with shape {tuple(input.shape)}"
+        )
     logits = root.nn.functional.linear(
         input, linear_weight.reshape(-1, columns), None if linear_bias is None else linear_bias.reshape(-1)
     )
@@ -249,10 +255,10 @@ def multi_margin_loss(input, target, p, margin, weight, size_average, reduce, re
             f"{tuple(target.shape)}"
         )
     count = scores.size(1)
-    if weight is not None and (weight.dim() != 1 or weight.size(0) != count):
-        raise RuntimeError(
-            f"multi_margin_loss: inconsistent weight size, expected {count} but got {tuple(weight.shape)}"
-        )
+    if weight is not None and weight.dim() != 1:
+        raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {weight.dim()} dimensions")
+    if weight is not None and weight.size(0) != count:
+        raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {count} but got {weight.size(0)}")
     if bool(((classes < 0) | (classes >= count)).any()):
         raise RuntimeError(f"multi_margin_loss: target out of range: classes are 0 to {count - 1}")
     index = classes.unsqueeze(1)

@@ -61,7 +61,8 @@ def local_response_norm(input, size, alpha, beta, k):
     total = squares.narrow(1, 0, channels)
     for shift in range(1, size):
         total = total + squares.narrow(1, shift, channels)
-    return input / (total * (alpha / size) + k).pow(beta)
+    mean = total / size if input.is_floating_point() else total.div(size, rounding_mode="trunc")
+    return input / (mean * alpha + k).pow(beta)
 
 
 @op(

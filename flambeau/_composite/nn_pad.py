@@ -60,6 +60,10 @@ def _extended(input, dim, left, right, mode):
         )
     if size + left + right < (0 if mode == "circular" else 1):
         raise RuntimeError(f"padding ({left}, {right}) leaves nothing of dimension {dim} of input {list(input.shape)}")
+    if mode == "circular" and min(left, right) < 0:
+        # What is cut off goes first; the rest is then continued by itself.
+        input = input.narrow(dim, max(-left, 0), size + min(left, 0) + min(right, 0))
+        size, left, right = input.size(dim), max(left, 0), max(right, 0)
     if size == 0:
         raise RuntimeError(f"pad: cannot {mode} an empty dimension {dim} of input {list(input.shape)}")
     place = root.arange(-left, size + right, device=input.device)
