@@ -184,8 +184,10 @@ class _Layout:
         return "[" + separator.join(parts) + "]"
 
 
-def _contents(tensor: Any, indent: int) -> str:
-    """The bracketed numbers of a strided tensor with at least one element."""
+def _tensor_str(tensor: Any, indent: int) -> str:
+    """The bracketed numbers of a strided tensor."""
+    if tensor.numel() == 0:
+        return "[]"
     shape, edge = tuple(tensor.shape), PRINT_OPTS.edgeitems
     shortened = [False] * len(shape)
     if tensor.numel() > PRINT_OPTS.threshold:
@@ -203,7 +205,7 @@ def _contents(tensor: Any, indent: int) -> str:
     return _Layout(formatter, shortened).text(nested, 0, indent)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def _add_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Appends the suffixes, each on the current line if it still fits there."""
     pieces = [text]
     column = len(text) - text.rfind("\n") + 1
@@ -236,7 +238,7 @@ def _split_dual(tensor: Any) -> tuple[Any, Any]:
     return forward_ad.unpack_dual(tensor)
 
 
-def _describe(tensor: Any, contents: str | None) -> str:
+def _str_intern(tensor: Any, *, tensor_contents: str | None = None) -> str:
     root = sys.modules[__package__]
     plain = type(tensor) is root.Tensor or type(tensor) is root.nn.Parameter
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
@@ -250,26 +252,26 @@ def _describe(tensor: Any, contents: str | None) -> str:
         suffixes.append(f"size={tuple(values.shape)}")
         if values.dtype != default:
             suffixes.append(f"dtype={values.dtype}")
-        text = "..." if contents is None else contents
+        text = "..." if tensor_contents is None else tensor_contents
     elif values.numel() == 0:
         if values.dim() != 1:
             suffixes.append(f"size={tuple(values.shape)}")
         if values.dtype != default:
             suffixes.append(f"dtype={values.dtype}")
-        text = "[]" if contents is None else contents
+        text = "[]" if tensor_contents is None else tensor_contents
     else:
         if PRINT_OPTS.edgeitems == 0:
             suffixes.append(f"size={tuple(values.shape)}")  # nothing else would tell how much a summary left out
         default_complex = root.complex128 if default == root.float64 else root.complex64
         if values.dtype not in (default, default_complex, root.int64, root.bool):
             suffixes.append(f"dtype={values.dtype}")
-        text = _contents(values.detach(), indent) if contents is None else contents
+        text = _tensor_str(values.detach(), indent) if tensor_contents is None else tensor_contents
     gradient = _gradient_suffix(tensor)
     if gradient is not None:
         suffixes.append(gradient)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    text = _with_suffixes(prefix + text, suffixes, indent)
+    text = _add_suffixes(prefix + text, suffixes, indent)
     return f"Parameter({text})" if isinstance(tensor, root.nn.Parameter) and not plain else text
 
 
@@ -277,4 +279,4 @@ def _str(tensor: Any, *, tensor_contents: str | None = None) -> str:
     """The text of `repr(tensor)`; `tensor_contents` replaces the numbers (for subclasses)."""
     root = sys.modules[__package__]
     with root.no_grad(), root._C.DisableTorchFunctionSubclass():
-        return _describe(tensor, tensor_contents)
+        return _str_intern(tensor, tensor_contents=tensor_contents)

@@ -114,6 +114,38 @@ def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, r
     return tensor
 
 
+def _element_size(dtype: Any) -> int:
+    return dtype.itemsize
+
+
+def _flatten_dense_tensors(tensors: Any) -> Any:
+    """One vector with the elements of all tensors (of one dtype), in order."""
+    return _root().cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Any) -> tuple[Any, ...]:
+    """Views of a vector with the sizes of the given tensors: undoes `_flatten_dense_tensors`."""
+    parts, at = [], 0
+    for tensor in tensors:
+        parts.append(flat.narrow(0, at, tensor.numel()).view_as(tensor))
+        at += tensor.numel()
+    return tuple(parts)
+
+
+def _take_tensors(tensors: Any, size_limit: int) -> Any:
+    """Groups tensors of one dtype into runs of at most `size_limit` bytes (or a single larger tensor)."""
+    runs: dict[Any, tuple[list[Any], int]] = {}
+    for tensor in tensors:
+        run, size = runs.get(tensor.dtype, ([], 0))
+        own = tensor.numel() * tensor.dtype.itemsize
+        if run and size + own > size_limit:
+            yield run
+            run, size = [], 0
+        runs[tensor.dtype] = ([*run, tensor], size + own)
+    for run, _ in runs.values():
+        yield run
+
+
 def _get_obj_state(obj: Any) -> Any:
     """The attributes that Python code has added to an object: its `__dict__`, and its slots beside it if it has any."""
     import copyreg

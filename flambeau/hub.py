@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from typing import Any
+from urllib.parse import urlparse
 
 from . import serialization
 
-__all__ = ["get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _CONFIGURATION = "hubconf.py"
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # weights name the start of their checksum: net-0123abcd.pth
 _directory: str | None = None
+
+
+def _get_torch_home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
     """The folder for files of the hub: set by `set_dir`, else ``$TORCH_HOME/hub``, else ``~/.cache/torch/hub``."""
-    if _directory is not None:
-        return _directory
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _directory is None else _directory
 
 
 def set_dir(d: str | os.PathLike) -> None:
@@ -112,6 +116,11 @@ def load(
     return _entry(_configuration(repo_or_dir, source), model)(*args, **kwargs)
 
 
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Raises RuntimeError: nothing is downloaded here."""
+    raise RuntimeError(f"hub: nothing is downloaded here; put {url} at {dst} yourself")
+
+
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,
@@ -125,10 +134,8 @@ def load_state_dict_from_url(
 
     The file must be there already. Raises RuntimeError when it is not.
     """
-    from urllib.parse import urlparse
-
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
-        raise RuntimeError(f"hub: nothing is downloaded here; put {url} at {path} yourself")
+        download_url_to_file(url, path, progress=progress)
     return serialization.load(path, map_location=map_location, weights_only=weights_only)

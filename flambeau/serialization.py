@@ -13,7 +13,7 @@ import pickle
 import sys
 from enum import Enum
 from mmap import MAP_PRIVATE, MAP_SHARED
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from . import _weights_only_unpickler, storage
 from ._serialization import allowed, legacy
@@ -30,6 +30,7 @@ from ._serialization.pickling import pickle_with_storages, root, unpickle_with_s
 
 __all__ = [
     "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",
@@ -50,7 +51,13 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
+FileLike: TypeAlias = str | os.PathLike | IO[bytes]
+MAP_LOCATION: TypeAlias = Any  # a function, a device, its name, a dict from places to places, or None
 _FORMAT_VERSION = b"3\n"
+
+
+class SourceChangeWarning(Warning):
+    """The source of a module has changed since it was saved."""
 
 
 class LoadEndianness(Enum):
@@ -179,7 +186,7 @@ def _get_layout(name: str) -> Any:
 
 def save(
     obj: object,
-    f: str | os.PathLike | IO[bytes],
+    f: FileLike,
     pickle_module: Any = pickle,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
@@ -237,8 +244,8 @@ def _archive_name(path: Any) -> str:
 
 
 def load(
-    f: str | os.PathLike | IO[bytes],
-    map_location: Any = None,
+    f: FileLike,
+    map_location: MAP_LOCATION = None,
     pickle_module: Any = None,
     *,
     weights_only: bool | None = None,

@@ -14,7 +14,7 @@ from . import _C
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
-UntypedStorage = _C.StorageBase
+UntypedStorage = _StorageBase = _C.StorageBase
 _ROOT = __package__
 
 

@@ -27,6 +27,9 @@ Event = refusing_class(__name__, "Event", RuntimeError, "CUDA device")
 CUDAGraph = refusing_class(__name__, "CUDAGraph", RuntimeError, "CUDA device")
 MemPool = refusing_class(__name__, "MemPool", RuntimeError, "CUDA device")
 graph = refusing_class(__name__, "graph", RuntimeError, "CUDA device")
+for _name in ["Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool"]:
+    globals()[f"{_name}Tensor"] = refusing_class(__name__, f"{_name}Tensor", TypeError, "CUDA device")
+    globals()[f"{_name}Storage"] = refusing_class(__name__, f"{_name}Storage", AssertionError, "CUDA device")
 
 default_generators: tuple[Any, ...] = ()
 has_half = True

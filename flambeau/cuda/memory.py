@@ -9,6 +9,7 @@ from . import (
     memory_reserved,
     memory_stats,
     memory_summary,
+    reset_accumulated_memory_stats,
     reset_peak_memory_stats,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "memory_reserved",
     "memory_stats",
     "memory_summary",
+    "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
 ]

@@ -91,10 +91,10 @@ class _Comparison:
     def _leaves(self, actual: Any, expected: Any) -> None:
         if actual is None or expected is None:
             if actual is not expected:
-                raise _Mismatch(f"None mismatch: {actual} is not {expected}")
+                raise _Mismatch(f"{actual} is not {expected}")
         elif _is_bool(actual) and _is_bool(expected):
             if bool(actual) is not bool(expected):
-                raise _Mismatch(f"Booleans mismatch: {bool(actual)} is not {bool(expected)}")
+                raise _Mismatch(f"{bool(actual)} is not {bool(expected)}")
         elif _is_number(actual) and _is_number(expected):
             self._numbers(actual, expected)
         elif self._are_tensors(actual, expected):
@@ -162,7 +162,7 @@ class _Comparison:
     @staticmethod
     def _attribute(name: str, actual: Any, expected: Any) -> None:
         if actual != expected:
-            raise _Mismatch(f"The values for attribute '{name}' do not match: {actual} != {expected}.")
+            raise _Mismatch(f"The tensors differ in {name}: {actual} and {expected}")
 
 
 def _is_sequence(value: Any) -> bool:

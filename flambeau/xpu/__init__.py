@@ -31,6 +31,11 @@ def is_initialized() -> bool:
     return False
 
 
+def is_tf32_supported() -> bool:
+    """Whether the device computes in TF32: False, there is none."""
+    return False
+
+
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether the device computes in bfloat16: False, there is none."""
     return False
@@ -61,6 +66,17 @@ def get_rng_state_all() -> list[Any]:
 
 def empty_cache() -> None:
     """Gives back memory that is not in use: there is none."""
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """Figures of the allocator: none."""
+    from collections import OrderedDict
+
+    return OrderedDict()
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Starts the highest figures anew: there are none."""
 
 
 def memory_allocated(device: Any = None) -> int:
