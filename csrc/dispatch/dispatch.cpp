@@ -1,0 +1,108 @@
+#include "dispatch/dispatch.h"
+
+#include "autograd/record.h"
+
+namespace fl {
+
+thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+const Entry* Op::lookup() const {
+  const Entry* e = find_entry(id_);
+  FL_CHECK(e, "no op is called ", id_);
+  return e;
+}
+
+void check_writable(const Tensor& t, const char* op) {
+  FL_CHECK(!may_overlap_itself(t), op, ": can't write in place into a tensor whose elements share memory (sizes ", shape_text(t.sizes()),
+           ", strides ", shape_text(t.strides()), ", as expand() makes it); clone() it first");
+  FL_CHECK(!(t->flags & kInference) || thread_state.inference, op,
+           ": can't update an inference tensor in place outside inference mode; clone() it first");
+}
+
+void bump_version(const Tensor& t) {
+  t->storage->writes++;
+  if (!(t->flags & kOwnVersion)) t->storage->version++;
+}
+
+void resize_tensor(const Tensor& t, IntList sizes) {
+  if (equal(t.sizes(), sizes)) return;
+  Dims strides = contiguous_strides(sizes);
+  int64_t needed = storage_bytes_needed(sizes, strides, t.offset(), t.item_size());
+  checked_numel(sizes);
+  if (needed > t->storage->bytes) resize_storage(t->storage, needed);
+  set_geometry(t, sizes, strides, t.offset());
+}
+
+namespace {
+
+// Runs the kernel so that its result ends in args[0].
+void run_in_place(const Entry& entry, const Value* args) {
+  const Tensor& self = borrow(args[0].tensor);
+  if (entry.in_place) {
+    entry.in_place(entry, args);
+  } else if (entry.mutates) {
+    entry.kernel(entry, args, nullptr);
+  } else if (entry.pointwise) {
+    Destination out{self, false};
+    entry.kernel(entry, args, &out);
+  } else {
+    Result r = entry.kernel(entry, args, nullptr);
+    FL_CHECK(equal(r.tensor.sizes(), self.sizes()), entry.public_name, "_: the result has sizes ", shape_text(r.tensor.sizes()),
+             ", which don't match those of the tensor written to, ", shape_text(self.sizes()));
+    FL_CHECK(can_cast(r.tensor.dtype(), self.dtype()), entry.public_name, "_: the result type ", info(r.tensor.dtype()).name,
+             " can't be cast to the type of the tensor written to, ", info(self.dtype()).name);
+    raw_copy(self, r.tensor);
+  }
+  bump_version(self);
+}
+
+}  // namespace
+
+void call_in_place(const Entry& entry, const Value* args) {
+  const Tensor& self = borrow(args[0].tensor);
+  check_writable(self, entry.public_name.c_str());
+  uint16_t keys = layers_of(args, entry.schema.args.size()) & thread_state.enabled & kRequiresGrad;
+  if (!keys) {
+    run_in_place(entry, args);
+    return;
+  }
+  if (entry.composite) {
+    // Its result is recorded by the ops it is made of; writing it back is a recorded copy.
+    Result r = entry.kernel(entry, args, nullptr);
+    static const Op copy("copy_");
+    copy.run(self, r.tensor);
+    return;
+  }
+  record_in_place(entry, args, run_in_place);
+}
+
+void call_out(const Entry& entry, const Value* args, std::span<const Tensor> outs) {
+  bool recording = grad_enabled() && (layers_of(args, entry.schema.args.size()) & kRequiresGrad);
+  for (const Tensor& o : outs) {
+    FL_CHECK(!(grad_enabled() && o.requires_grad()) , entry.public_name,
+             ": functions with out= don't support automatic differentiation, but one of the outputs requires grad");
+    check_writable(o, entry.public_name.c_str());
+  }
+  FL_CHECK(!recording || !entry.vjp, entry.public_name,
+           ": functions with out= don't support automatic differentiation, but one of the arguments requires grad");
+  NoGrad guard;
+  if (entry.pointwise && outs.size() == 1) {
+    Destination out{outs[0], true};
+    entry.kernel(entry, args, &out);
+    bump_version(outs[0]);
+    return;
+  }
+  Result r = entry.kernel(entry, args, nullptr);
+  auto results = r.outputs();
+  FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, ": out= needs ", results.size(), " tensors, got ", outs.size());
+  for (size_t i = 0; i < outs.size(); i++)
+    FL_CHECK(can_cast(results[i].dtype(), outs[i].dtype()), entry.public_name, ": the result type ", info(results[i].dtype()).name,
+             " can't be cast to the type of out, ", info(outs[i].dtype()).name);
+  for (size_t i = 0; i < outs.size(); i++) {
+    resize_tensor(outs[i], results[i].sizes());
+    raw_copy(outs[i], results[i]);
+    bump_version(outs[i]);
+  }
+}
+
+}  // namespace fl

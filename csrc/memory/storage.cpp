@@ -1,0 +1,104 @@
+#include "memory/storage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "memory/allocator.h"
+
+namespace fl {
+namespace {
+
+constexpr size_t kHeader = 128;  // keeps the data behind the header aligned
+static_assert(sizeof(Storage) <= kHeader);
+
+Storage* place_header(void* block, Device device) {
+  auto* s = new (block) Storage{};
+  s->references = 1;
+  s->device = device;
+  s->resizable = true;
+  return s;
+}
+
+void release_separate(Storage* s) { free_block(s->data, s->capacity); }
+
+Storage* bare_header(Device device) {
+  size_t unused;
+  return place_header(allocate_block(kHeader, &unused), device);
+}
+
+}  // namespace
+
+Storage* new_storage(int64_t bytes, Device device) {
+  if (device.type == DeviceType::Meta) {
+    Storage* s = bare_header(device);
+    s->bytes = bytes;
+    s->capacity = kHeader;
+    s->release = [](Storage*) {};
+    return s;
+  }
+  if (bytes + kHeader <= kSmallLimit) {
+    size_t capacity;
+    void* block = allocate_block(bytes + kHeader, &capacity);
+    Storage* s = place_header(block, device);
+    s->capacity = capacity;
+    s->data = static_cast<char*>(block) + kHeader;
+    s->bytes = bytes;
+    return s;
+  }
+  size_t capacity;
+  void* data = allocate_block(bytes, &capacity);
+  Storage* s = bare_header(device);
+  s->capacity = capacity;
+  s->data = static_cast<char*>(data);
+  s->bytes = bytes;
+  s->release = release_separate;
+  return s;
+}
+
+Storage* adopt_storage(void* data, int64_t bytes, void* owner, void (*release)(Storage*), bool read_only) {
+  Storage* s = bare_header({});
+  s->data = static_cast<char*>(data);
+  s->bytes = bytes;
+  s->owner = owner;
+  s->release = release;
+  s->resizable = false;
+  s->read_only = read_only;
+  return s;
+}
+
+void resize_storage(Storage* s, int64_t bytes) {
+  FL_CHECK(s->resizable, "resize: this storage belongs to memory of another library (NumPy, DLPack, a buffer) and can't be resized");
+  if (s->device.type == DeviceType::Meta) {
+    s->bytes = bytes;
+    return;
+  }
+  size_t capacity;
+  char* data = static_cast<char*>(allocate_block(std::max<int64_t>(bytes, 1), &capacity));
+  if (s->data) std::memcpy(data, s->data, std::min(bytes, s->bytes));
+  if (s->release) {
+    s->release(s);
+  } else if (s->capacity > kHeader) {
+    // The header keeps its block; the room behind it is given up with it later.
+    s->owner = reinterpret_cast<void*>(s->capacity);
+  }
+  s->data = data;
+  s->bytes = bytes;
+  s->capacity = capacity;
+  s->release = release_separate;
+}
+
+void destroy_storage(Storage* s) {
+  if (!s->release) {
+    free_block(s, s->capacity);
+    return;
+  }
+  bool own = s->release == release_separate;
+  s->release(s);
+  // A header that once had its data behind it remembers its block's size in `owner`.
+  size_t header = own && s->owner ? reinterpret_cast<size_t>(s->owner) : kHeader;
+  free_block(s, header);
+}
+
+}  // namespace fl
