@@ -200,7 +200,7 @@ class Run {
         g = sum_to_size(g, m.sizes);
       }
       if (g.dtype() != m.dtype && is_differentiable(m.dtype)) {
-        static const Op to("_to_dtype"), real("real");
+        static const Op to("_C._to_dtype"), real("real");
         if (g.is_complex() && !fl::is_complex(m.dtype)) g = real(g);
         if (g.dtype() != m.dtype) g = to(g, m.dtype);
       }

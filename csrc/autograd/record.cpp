@@ -124,6 +124,8 @@ Result call_recorded(const Entry& entry, const Value* args) {
     r = entry.kernel(entry, args, nullptr);
   }
   auto outputs = r.outputs();
+  if (entry.view)
+    for (Tensor& o : outputs) o->flags &= ~kNoGradView;
   if (!entry.vjp) {
     bool differentiable = false;
     for (Tensor& o : outputs) differentiable |= o && is_differentiable(o.dtype());
@@ -141,7 +143,6 @@ void record_in_place(const Entry& entry, const Value* args, void (*write)(const 
   refuse_leaf(self, op);
   FL_CHECK(!(self->flags & kNoGradView && self->base && self.requires_grad()), op,
            "_: a view made in no_grad mode is being modified in place with grad mode on");
-  FL_CHECK(is_differentiable(self.dtype()) || true, op);
   if (!is_differentiable(self.dtype())) {
     NoGrad guard;
     write(entry, args);

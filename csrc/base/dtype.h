@@ -1,9 +1,10 @@
 // Element types. The enum order is the order of the promotion lattice's table in tensor/promotion.cpp.
 #pragma once
-#include <complex>
 #include <cstdint>
 #include <string_view>
 
+#include "base/bool.h"
+#include "base/complex.h"
 #include "base/half.h"
 
 namespace fl {
@@ -42,18 +43,10 @@ inline constexpr DType complex_of(DType t) {
   return t == DType::Double || t == DType::ComplexDouble ? DType::ComplexDouble : DType::ComplexFloat;
 }
 
-// Bool is stored as one byte, 0 or 1; a type of its own keeps it apart from uint8.
-struct Bool {
-  uint8_t value;
-  Bool() = default;
-  constexpr Bool(bool b) : value(b) {}
-  constexpr operator bool() const { return value != 0; }
-};
-
 template <class T> struct DTypeOf;
 #define FL_FORALL_DTYPES(X)                                                                                       \
   X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(Half, ::fl::Half)      \
-  X(Float, float) X(Double, double) X(ComplexFloat, std::complex<float>) X(ComplexDouble, std::complex<double>)    \
+  X(Float, float) X(Double, double) X(ComplexFloat, ::fl::Complex<float>) X(ComplexDouble, ::fl::Complex<double>)    \
   X(Bool, ::fl::Bool) X(BFloat16, ::fl::BFloat16) X(UInt16, uint16_t) X(UInt32, uint32_t) X(UInt64, uint64_t)
 #define FL_MAP(E, T) template <> struct DTypeOf<T> { static constexpr DType value = DType::E; };
 FL_FORALL_DTYPES(FL_MAP)

@@ -6,7 +6,7 @@
 
 namespace fl {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, OutOfMemory, Overflow, Attribute, Linalg, Key, Buffer, ZeroDivision };
+enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, OutOfMemory, Overflow, Attribute, Linalg, Key, Buffer, ZeroDivision, Assertion };
 
 class Error : public std::exception {
  public:

@@ -39,7 +39,7 @@ struct Scalar {
   template <class T> T to() const {
     if constexpr (std::is_same_v<T, Bool> || std::is_same_v<T, bool>) return T(to_bool());
     else if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int());
-    else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) return T(to_complex());
+    else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>) return T(Complex<double>(to_complex().real(), to_complex().imag()));
     else if constexpr (std::is_same_v<T, double>) return to_double();
     else return T(static_cast<float>(to_double()));
   }

@@ -8,6 +8,7 @@ thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")))
 
 const Entry* Op::lookup() const {
   const Entry* e = find_entry(id_);
+  if (!e) e = find_entry(std::string("Tensor.") + id_);
   FL_CHECK(e, "no op is called ", id_);
   return e;
 }

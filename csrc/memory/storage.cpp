@@ -38,7 +38,11 @@ Storage* new_storage(int64_t bytes, Device device) {
     s->release = [](Storage*) {};
     return s;
   }
-  if (bytes + kHeader <= kSmallLimit) {
+  if (device.type != DeviceType::CPU) {
+    FL_CHECK(device.type != DeviceType::CUDA, ErrorKind::Assertion, "Torch not compiled with CUDA enabled: this build has the devices cpu and meta");
+    fail("this build has no device \"", device_text(device), "\": use cpu or meta");
+  }
+  if (bytes + static_cast<int64_t>(kHeader) <= static_cast<int64_t>(kSmallLimit)) {
     size_t capacity;
     void* block = allocate_block(bytes + kHeader, &capacity);
     Storage* s = place_header(block, device);

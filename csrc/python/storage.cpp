@@ -1,0 +1,160 @@
+#include "python/storage.h"
+
+#include <structmember.h>
+
+#include <cstring>
+
+namespace fl {
+namespace {
+
+struct StorageObject {
+  PyObject_HEAD
+  PyObject* dict;
+  PyObject* weakrefs;
+  Storage* storage;
+};
+PyTypeObject* storage_type;
+
+Storage*& held(PyObject* o) { return reinterpret_cast<StorageObject*>(o)->storage; }
+
+PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"size", "device", nullptr};
+    PyObject *size = nullptr, *device = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
+    int64_t bytes = 0;
+    std::string data;
+    bool copied = false;
+    if (size && !to_int(size, &bytes)) {
+      PyRef list = checked(PySequence_Fast(size, "UntypedStorage: expected a size in bytes or a sequence of byte values"));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
+        int64_t v;
+        FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &v), ErrorKind::Type, "UntypedStorage: expected byte values");
+        data += static_cast<char>(v);
+      }
+      bytes = static_cast<int64_t>(data.size());
+      copied = true;
+    }
+    FL_CHECK(bytes >= 0, "UntypedStorage: the size must not be negative, got ", bytes);
+    StorageRef s = StorageRef::take(new_storage(bytes, device == Py_None ? Device{} : parse_device(device)));
+    if (copied && s->data) std::memcpy(s->data, data.data(), data.size());
+    PyObject* o = type->tp_alloc(type, 0);
+    if (!o) throw PythonError();
+    held(o) = s.detach();
+    return o;
+  });
+}
+void dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  PyObject_GC_UnTrack(o);
+  StorageObject* s = reinterpret_cast<StorageObject*>(o);
+  if (s->weakrefs) PyObject_ClearWeakRefs(o);
+  Py_CLEAR(s->dict);
+  if (s->storage) release(s->storage);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<StorageObject*>(o)->dict);
+  Py_VISIT(Py_TYPE(o));
+  return 0;
+}
+int clear(PyObject* o) {
+  Py_CLEAR(reinterpret_cast<StorageObject*>(o)->dict);
+  return 0;
+}
+int get_buffer(PyObject* o, Py_buffer* view, int flags) {
+  Storage* s = held(o);
+  static char nothing;
+  return PyBuffer_FillInfo(view, o, s->data ? s->data : &nothing, s->data ? s->bytes : 0, s->read_only, flags);
+}
+PyObject* nbytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(held(o)->bytes); }
+PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(held(o)->data); }
+PyObject* resize(PyObject* o, PyObject* size) {
+  return guarded([&] {
+    int64_t bytes;
+    FL_CHECK(to_int(size, &bytes) && bytes >= 0, ErrorKind::Type, "resize_: expected a size in bytes");
+    resize_storage(held(o), bytes);
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* clone(PyObject* o, PyObject*) {
+  return guarded([&] {
+    Storage* s = held(o);
+    StorageRef copy = StorageRef::take(new_storage(s->bytes, s->device));
+    if (s->data && s->bytes) std::memcpy(copy->data, s->data, s->bytes);
+    return storage_object(copy.get());
+  });
+}
+PyObject* copy(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject*) {
+  return guarded([&] {
+    FL_CHECK(n >= 1 && storage_of(args[0]), ErrorKind::Type, "copy_: expected an untyped storage");
+    Storage *to = held(o), *from = storage_of(args[0]);
+    FL_CHECK(to->bytes == from->bytes, "copy_: the storages have ", to->bytes, " and ", from->bytes, " bytes");
+    FL_CHECK(!to->read_only, "copy_: this storage is read-only");
+    if (to->data && from->data) std::memmove(to->data, from->data, to->bytes);
+    to->version++;
+    to->writes++;
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* fill(PyObject* o, PyObject* value) {
+  return guarded([&] {
+    int64_t v;
+    FL_CHECK(to_int(value, &v), ErrorKind::Type, "fill_: expected an int");
+    if (held(o)->data) std::memset(held(o)->data, static_cast<int>(v), held(o)->bytes);
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* get_device(PyObject* o, void*) { return new_device(held(o)->device); }
+PyObject* get_address(PyObject* o, void*) { return PyLong_FromVoidPtr(held(o)); }
+PyObject* get_resizable(PyObject* o, void*) { return PyBool_FromLong(held(o)->resizable); }
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  if (!storage_of(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong((held(a) == held(b)) == (op == Py_EQ));
+}
+Py_hash_t hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(held(o)) >> 4); }
+
+PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
+                         {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
+                         {"resize_", resize, METH_O, "Changes the number of bytes, keeping what fits."},
+                         {"clone", clone, METH_NOARGS, "A copy with memory of its own."},
+                         {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(copy)), METH_FASTCALL | METH_KEYWORDS, "Copies the bytes of a storage of the same size."},
+                         {"fill_", fill, METH_O, "Sets every byte."},
+                         {}};
+PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
+                        {"_cdata", get_address, nullptr, nullptr, nullptr},
+                        {"_resizable", get_resizable, nullptr, nullptr, nullptr},
+                        {}};
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(StorageObject, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(StorageObject, weakrefs), READONLY, nullptr},
+                         {}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
+                       {Py_tp_members, members}, {Py_tp_richcompare, reinterpret_cast<void*>(compare)}, {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                       {0, nullptr}};
+
+}  // namespace
+
+PyObject* storage_object(Storage* storage) {
+  PyObject* o = storage_type->tp_alloc(storage_type, 0);
+  if (!o) throw PythonError();
+  retain(storage);
+  held(o) = storage;
+  return o;
+}
+Storage* storage_of(PyObject* o) { return PyObject_TypeCheck(o, storage_type) ? held(o) : nullptr; }
+
+void init_storage(PyObject* module, const char* package) {
+  static std::string name = std::string(package) + ".storage.UntypedStorage";
+  PyType_Spec spec{name.c_str(), sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!storage_type) throw PythonError();
+  PyModule_AddObject(module, "StorageBase", reinterpret_cast<PyObject*>(storage_type));
+}
+
+}  // namespace fl
