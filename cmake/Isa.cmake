@@ -17,6 +17,7 @@ set(isa_flags_avx512 -O3 -march=x86-64-v4 -mprefer-vector-width=512)
 function(flambeau_add_kernels target sources)
   # The core, then the weakest: where several objects hold the same inline function the linker keeps the first, and that
   # one must run on every machine.
+  set(primary 1)
   foreach(isa IN LISTS known_isas)
     if(NOT isa IN_LIST FLAMBEAU_ISAS)
       continue()
@@ -26,7 +27,9 @@ function(flambeau_add_kernels target sources)
     if(sources)
       add_library(kernels_${isa} OBJECT ${sources})
       target_link_libraries(kernels_${isa} PRIVATE flambeau_options)
-      target_compile_definitions(kernels_${isa} PRIVATE FL_ISA=${isa} FL_ISA_${upper}=1)
+      target_compile_definitions(kernels_${isa} PRIVATE FL_ISA=${isa} FL_ISA_${upper}=1 FL_PRIMARY=${primary})
+      # The first also declares the ops; the others only add faster loops.
+      set(primary 0)
       target_compile_options(kernels_${isa} PRIVATE ${isa_flags_${isa}})
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernels_${isa}>)
     endif()

@@ -8,7 +8,8 @@ thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")))
 
 const Entry* Op::lookup() const {
   const Entry* e = find_entry(id_);
-  if (!e) e = find_entry(std::string("Tensor.") + id_);
+  for (const char* prefix : {"Tensor.", "_C.", "torch."})
+    if (!e) e = find_entry(std::string(prefix) + id_);
   FL_CHECK(e, "no op is called ", id_);
   return e;
 }

@@ -74,19 +74,18 @@ struct Wide {
   uint64_t a, b;
 };
 
+template <class From> void fill_row(void (**row)(const char*, char*, int64_t)) {
+#define TO(E, T) row[static_cast<int>(DType::E)] = convert<From, T>;
+  FL_FORALL_DTYPES(TO)
+#undef TO
+}
+
 bool install() {
   if (machine_isa() < FL_THIS_ISA) return false;
   TileKernels& k = tile_kernels;
-#define FROM(E, F)                                    \
-  {                                                   \
-    auto* row = k.convert[static_cast<int>(DType::E)]; \
-    using From = F;                                   \
-    FL_FORALL_DTYPES(TO)                              \
-  }
-#define TO(E, T) row[static_cast<int>(DType::E)] = convert<From, T>;
-  FL_FORALL_DTYPES(FROM)
-#undef FROM
-#undef TO
+#define ROW(E, T) fill_row<T>(k.convert[static_cast<int>(DType::E)]);
+  FL_FORALL_DTYPES(ROW)
+#undef ROW
 #define SIZE(i, T)          \
   k.gather[i] = gather<T>;   \
   k.scatter[i] = scatter<T>; \

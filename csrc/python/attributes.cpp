@@ -189,7 +189,7 @@ NOARGS(is_complex_method) { return PyBool_FromLong(as_tensor(self).is_complex())
 NOARGS(is_signed) { return PyBool_FromLong(info(as_tensor(self).dtype()).is_signed); }
 NOARGS(is_inference) { return PyBool_FromLong(as_tensor(self)->flags & kInference); }
 NOARGS(is_conj) { (void)self; Py_RETURN_FALSE; }
-NOARGS(return_self) { return new_ref(self); }
+
 NOARGS(is_view) { return PyBool_FromLong(as_tensor(self)->base != nullptr); }
 NOARGS(get_device) {
   Device d = as_tensor(self).device();

@@ -113,6 +113,8 @@ PyObject* node_getattr(PyObject* self, PyObject* name) {
   });
 }
 
+PyObject* node_repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self); }
+
 PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the op that made the node, with Backward."},
                               {"register_hook", register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node ran."},
                               {"register_prehook", register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
@@ -132,6 +134,7 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc
                             {Py_tp_methods, node_methods},
                             {Py_tp_getset, node_getset},
                             {Py_tp_members, node_members},
+                            {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
                             {Py_tp_call, reinterpret_cast<void*>(node_call)},
                             {Py_tp_getattro, reinterpret_cast<void*>(node_getattr)},
                             {Py_tp_free, reinterpret_cast<void*>(PyObject_GC_Del)},
@@ -148,7 +151,7 @@ std::vector<Tensor> tensors_of(PyObject* o, const char* what) {
   return list;
 }
 
-// _run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate)
+// _engine_run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate)
 PyObject* run_backward_py(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs;
@@ -166,7 +169,7 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
     }
     std::vector<OwnedEdge> owned;
     std::vector<Edge> edges;
-    bool given = inputs != Py_None;
+    bool given = inputs != Py_None && PyObject_IsTrue(inputs) == 1;
     if (given) {
       PyRef list = checked(PySequence_Fast(inputs, "backward: inputs must be tensors"));
       FL_CHECK(PySequence_Fast_GET_SIZE(list.get()) > 0, "backward: 'inputs' argument cannot be empty");
@@ -271,7 +274,7 @@ PyObject* increment_version_py(PyObject*, PyObject* t) {
   });
 }
 
-PyMethodDef functions[] = {{"_run_backward", run_backward_py, METH_VARARGS, nullptr},
+PyMethodDef functions[] = {{"_engine_run_backward", run_backward_py, METH_VARARGS, nullptr},
                            {"_set_grad_enabled", set_grad_enabled_py, METH_O, nullptr},
                            {"_is_grad_enabled", is_grad_enabled_py, METH_NOARGS, nullptr},
                            {"_set_inference_mode", set_inference_mode_py, METH_O, nullptr},
@@ -292,7 +295,7 @@ PyMethodDef functions[] = {{"_run_backward", run_backward_py, METH_VARARGS, null
 }  // namespace
 
 PyTypeObject* make_node_type(const char* name) {
-  auto* full = new std::string(name);
+  auto* full = new std::string(std::string("builtins.") + name);
   PyType_Slot slots[] = {{Py_tp_base, node_type}, {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(node_clear)}, {0, nullptr}};
   PyType_Spec spec{full->c_str(), sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

@@ -1,6 +1,4 @@
 // torch.autograd.Function: a node whose backward is written in Python.
-#include <structmember.h>
-
 #include "autograd/copy_slices.h"
 #include "autograd/record.h"
 #include "autograd/saved.h"

@@ -96,7 +96,7 @@ PyObject* get_device(PyObject*, void*) { return new_device({}); }
 PyObject* reduce(PyObject* o, PyObject*) {
   return guarded([&] {
     PyRef state = checked(get_state(o, nullptr));
-    return PyObject_CallFunctionObjArgs(package_function("_tensor", "reduce_generator"), o, state.get(), nullptr);
+    return PyObject_CallFunctionObjArgs(package_function("_tensor_base", "reduce_generator"), o, state.get(), nullptr);
   });
 }
 PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Restarts the stream from a seed; returns the generator."},
@@ -124,6 +124,7 @@ void init_generator(PyObject* module, const char* package) {
   if (!generator_type) throw PythonError();
   PyModule_AddObject(module, "Generator", reinterpret_cast<PyObject*>(generator_type));
   the_default = wrap(std::make_shared<Generator>());
+  held(the_default).seed();
   Py_INCREF(the_default);
   PyModule_AddObject(module, "default_generator", the_default);
 }

@@ -97,7 +97,7 @@ Index resolve(const Tensor& self, PyObject* key) {
       dim++;
     } else if (PyBool_Check(item)) {
       r.view = unsqueeze(r.view, dim);
-      put(full({1}, Scalar(item == Py_True), DType::Bool), 1);
+      put(full(Dims{1}, Scalar(item == Py_True), DType::Bool), 1);
     } else if (!is_tensor(item) && to_int(item, &v)) {
       int64_t size = r.view->sizes[dim];
       FL_CHECK(v >= -size && v < size, ErrorKind::Index, "index ", v, " is out of bounds for dimension ", dim, " with size ", size);
@@ -113,7 +113,7 @@ Index resolve(const Tensor& self, PyObject* key) {
         r.view = select(r.view, dim, at);
       } else if (t.dim() == 0 && t.dtype() == DType::Bool) {
         r.view = unsqueeze(r.view, dim);
-        put(reshape(t, {{1}}), 1);
+        put(reshape(t, Dims{1}), 1);
       } else {
         FL_CHECK(is_integral(t.dtype(), true), ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors, got ", info(t.dtype()).name);
         bool mask = t.dtype() == DType::Bool || t.dtype() == DType::UInt8;

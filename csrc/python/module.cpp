@@ -11,6 +11,7 @@
 #include "python/objects.h"
 #include "python/storage.h"
 #include "python/tensor_type.h"
+#include "tile/program.h"
 
 namespace fl {
 namespace {

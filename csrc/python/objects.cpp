@@ -14,12 +14,6 @@ PyObject* formats[4];
 constexpr const char* kLayouts[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn"};
 constexpr const char* kFormats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
 
-std::string module_of(PyTypeObject* type) {
-  PyRef m = PyRef::take(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
-  const char* s = m ? PyUnicode_AsUTF8(m.get()) : nullptr;
-  PyErr_Clear();
-  return s ? s : "";
-}
 
 DType self_dtype(PyObject* o) { return reinterpret_cast<DTypeObject*>(o)->dtype; }
 PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", info(self_dtype(o)).name.data()); }

@@ -1,6 +1,5 @@
 // _C.StorageBase: the bytes of a tensor as a Python object.
 #pragma once
-#include "memory/storage.h"
 #include "python/objects.h"
 
 namespace fl {

@@ -59,12 +59,12 @@ int set_attribute(PyObject* o, PyObject* name, PyObject* value) {
 }
 
 PyObject* repr(PyObject* o) {
-  return guarded([&] { return PyObject_CallOneArg(package_function("_tensor", "tensor_repr"), o); });
+  return guarded([&] { return PyObject_CallOneArg(package_function("_tensor_base", "tensor_repr"), o); });
 }
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     PyRef all = checked(PyTuple_Pack(3, reinterpret_cast<PyObject*>(type), args, kwargs ? kwargs : Py_None));
-    return PyObject_Call(package_function("_tensor", "legacy_new"), all.get(), nullptr);
+    return PyObject_Call(package_function("_tensor_base", "legacy_new"), all.get(), nullptr);
   });
 }
 int initialise(PyObject*, PyObject*, PyObject*) { return 0; }

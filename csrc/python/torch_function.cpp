@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "python/tensor_type.h"
+#include "tensor/thread_state.h"
 
 namespace fl {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/thread_state.h"
+
 namespace fl {
 
 PyTypeObject* tensor_type = nullptr;
@@ -69,7 +71,7 @@ Tensor make(Storage* storage_taken, IntList sizes, IntList strides, int64_t offs
   t->dict = t->weakrefs = nullptr;
   t->autograd = nullptr;
   t->base = nullptr;
-  t->flags = 0;
+  t->flags = thread_state.new_tensor_flags;
   t->dtype = dtype;
   t->view_version = 0;
   t->offset = offset;
