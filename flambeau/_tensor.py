@@ -1,4 +1,4 @@
-"""Methods of `Tensor` that are written in Python: printing, copying and pickling."""
+"""Copying and pickling of tensors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,6 @@ _NAMED_IN_FILE = ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnu
 
 def _root() -> Any:
     return sys.modules[__package__]
-
-
-def tensor_repr(tensor: Any, *, tensor_contents: str | None = None) -> str:
-    """`Tensor.__repr__`; `tensor_contents` replaces the numbers."""
-    root = _root()
-    overrides = root.overrides
-    if overrides.has_torch_function_unary(tensor):
-        return overrides.handle_torch_function(root.Tensor.__repr__, (tensor,), tensor, tensor_contents=tensor_contents)
-    return root._tensor_str._str(tensor, tensor_contents=tensor_contents)
 
 
 def reduce_ex(tensor: Any, protocol: int) -> tuple:

@@ -240,7 +240,9 @@ def _split_dual(tensor: Any) -> tuple[Any, Any]:
 
 def _str_intern(tensor: Any, *, tensor_contents: str | None = None) -> str:
     root = sys.modules[__package__]
-    plain = type(tensor) is root.Tensor or type(tensor) is root.nn.Parameter
+    # Printing a tensor is no reason to load `nn`; before that is loaded there are no parameters.
+    parameter = getattr(sys.modules.get(f"{__package__}.nn.parameter"), "Parameter", ())
+    plain = type(tensor) is root.Tensor or type(tensor) is parameter
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     indent = len(prefix)
     values, tangent = _split_dual(tensor)
@@ -272,7 +274,7 @@ def _str_intern(tensor: Any, *, tensor_contents: str | None = None) -> str:
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
     text = _add_suffixes(prefix + text, suffixes, indent)
-    return f"Parameter({text})" if isinstance(tensor, root.nn.Parameter) and not plain else text
+    return f"Parameter({text})" if isinstance(tensor, parameter) and not plain else text
 
 
 def _str(tensor: Any, *, tensor_contents: str | None = None) -> str:

@@ -24,7 +24,7 @@ class _Mark:
 
 
 _MARK = _Mark()
-_DAMAGE = (IndexError, KeyError, struct.error, UnicodeDecodeError, AttributeError, OverflowError, TypeError, ValueError)
+_DAMAGE = (IndexError, KeyError, struct.error, UnicodeDecodeError, OverflowError, TypeError, ValueError)
 
 
 class Unpickler:
@@ -251,7 +251,7 @@ def _set_state(target: Any, state: Any) -> None:
                 f"load: the state of a {type(target).__name__} is a {type(part).__name__}, not a dict"
             )
     if attributes:
-        target.__dict__.update(attributes)
+        vars(target).update(attributes)
     for name, value in (slots or {}).items():
         setattr(target, name, value)
 

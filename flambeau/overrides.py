@@ -2,7 +2,7 @@
 
 An argument whose type has a `__torch_function__` of its own is asked instead of the function, subclasses before their
 bases and then from left to right; before all arguments the innermost `TorchFunctionMode` is asked. The core does this
-for ops; here is the same for functions written in Python, and the modes.
+for ops; functions written in Python ask it to.
 """
 
 from __future__ import annotations
@@ -39,23 +39,13 @@ def _root() -> Any:
     return sys.modules[__package__]
 
 
-def _takes_over(value: Any) -> bool:
-    kind = type(value)
-    if kind is _root().Tensor:
-        return False
-    method = getattr(kind, "__torch_function__", None)
-    return method is not None and method is not _disabled_torch_function_impl
-
-
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a call with these arguments is to be taken over, by one of them or by a mode.
 
     >>> torch.overrides.has_torch_function((torch.ones(1),))
     False
     """
-    if _C._len_torch_function_stack() and not _C._is_torch_function_all_disabled():
-        return True
-    return _C._is_torch_function_enabled() and any(map(_takes_over, relevant_args))
+    return _C._has_torch_function(tuple(relevant_args))
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -68,43 +58,12 @@ def has_torch_function_variadic(*values: Any) -> bool:
     return has_torch_function(values)
 
 
-def _get_overloaded_args(relevant_args: Iterable[Any], get_type_fn: Callable[[Any], type] = type) -> list[Any]:
-    """The arguments that may take over, in the order to ask them; each type once."""
-    kinds: list[type] = []
-    ordered: list[Any] = []
-    if not _C._is_torch_function_enabled():
-        return ordered
-    for value in relevant_args:
-        kind = get_type_fn(value)
-        if kind in kinds or not _takes_over(value):
-            continue
-        place = next((i for i, earlier in enumerate(kinds) if issubclass(kind, earlier)), len(kinds))
-        kinds.insert(place, kind)
-        ordered.insert(place, value)
-    return ordered
-
-
 def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Asks the modes and arguments that may take over a call, and returns the first answer.
 
     Raises TypeError when all of them decline.
     """
-    asked = _get_overloaded_args(relevant_args)
-    kinds = tuple(map(type, asked))
-    if _C._len_torch_function_stack() and not _C._is_torch_function_all_disabled():
-        with _pop_mode_temporarily() as mode:
-            result = mode.__torch_function__(public_api, kinds, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    for value in asked:
-        result = value.__torch_function__(public_api, kinds, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    names = ", ".join(kind.__name__ for kind in kinds) or "the mode"
-    name = f"{getattr(public_api, '__module__', '')}.{getattr(public_api, '__name__', public_api)}"
-    raise TypeError(
-        f"{name}: no implementation for its arguments; __torch_function__ of {names} returned NotImplemented"
-    )
+    return _C._call_torch_function(public_api, tuple(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable[[Callable], Callable]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 __all__ = ["TorchVersion"]
 
-_VERSION = re.compile(
-    r"v?(?P<release>\d+(?:\.\d+)*)[._-]?(?P<phase>[a-z]*)[._-]?(?P<number>\d*)[^+]*(?:\+(?P<local>.*))?"
-)
+_VERSION = r"v?(?P<release>\d+(?:\.\d+)*)[._-]?(?P<phase>[a-z]*)[._-]?(?P<number>\d*)[^+]*(?:\+(?P<local>.*))?"
 _PHASES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "c": -1, "": 0, "post": 1}
 
 
 def _key(version: Any) -> tuple | None:
     """A sort key in the order of Python's version specification; None for what is not a version."""
+    import re  # not worth loading before a version is compared
+
     if isinstance(version, (tuple, list)):
         version = ".".join(str(part) for part in version)
-    match = _VERSION.fullmatch(version.lower()) if isinstance(version, str) else None
+    match = re.fullmatch(_VERSION, version.lower()) if isinstance(version, str) else None
     if match is None:
         return None
     release = tuple(int(part) for part in match["release"].split("."))

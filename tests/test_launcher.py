@@ -222,3 +222,19 @@ def test_a_failing_sitecustomize_is_reported_as_python_does(launch, tmp_path):
     (own / "sitecustomize.py").write_text("1 / 0\n")
     process = launch("import torch; print(torch.__name__)", path=[own])
     assert process.stdout == "torch\n" and "ZeroDivisionError" in process.stderr
+
+
+def test_versions_order_as_pytorchs_do():
+    ours = pytest.importorskip("flambeau").torch_version.TorchVersion
+    theirs = pytest.importorskip("torch").torch_version.TorchVersion
+    others = ["2.13", "2.13.0", "2.13.0+cpu", "2.9", "2.13.1", "2.13.0a0", "2.13.0.dev20200101", "parrot", "10.0"]
+    for text in ("2.13.0+cpu", "2.13.0"):
+        for other in [*others, (2, 13), (2,), (3,), [2, 13, 1], (2, "13")]:
+            one, two = ours(text), theirs(text)
+            assert (one == other, one < other, one <= other, one > other, one >= other) == (
+                two == other,
+                two < other,
+                two <= other,
+                two > other,
+                two >= other,
+            ), other
