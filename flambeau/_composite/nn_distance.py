@@ -52,7 +52,7 @@ op("nn.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Ten
 op("torch.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor")(cosine_similarity)
 
 
-@op("nn.normalize(Tensor input, float p=2.0, any dim=1, float eps=1e-12, Tensor? out=None) -> Tensor")
+@op("nn.normalize(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12, Tensor? out=None) -> Tensor")
 def normalize(input, p, dim, eps, out):
     """input / max(its p-norm along dim, eps).
 

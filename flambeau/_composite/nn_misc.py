@@ -35,12 +35,12 @@ def gumbel_softmax(logits, tau, hard, eps, dim):
         import warnings
 
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -root.empty_like(logits, memory_format=root.legacy_contiguous_format).exponential_().log()
+    noise = -root.empty_like(logits, memory_format=root.contiguous_format).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = root.zeros_like(logits, memory_format=root.legacy_contiguous_format).scatter_(dim, index, 1.0)
+    one_hot = root.zeros_like(logits, memory_format=root.contiguous_format).scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft
 
 

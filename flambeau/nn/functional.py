@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .. import _op
+from .. import _composite, _op
 from .._composite.nn_attention import _canonical_mask as _canonical_mask
 from .._composite.nn_attention import _mha_shape_check as _mha_shape_check
 from .._composite.nn_attention import _none_or_dtype as _none_or_dtype
 
+_composite.load("nn")
 globals().update(_op.namespace("nn"))
 
 __all__ = sorted(_op.namespace("nn"))  # noqa: PLE0605

@@ -135,13 +135,12 @@ class _UninitializedMixin:
             # A property's getter or setter: what it belongs to says more than its own name.
             name = getattr(getattr(func, "__self__", None), "__name__", name)
         if name in cls._allowed:
-            with _C.DisableTorchFunctionSubclass():
-                result = func(*args, **(kwargs or {}))
-                if name in cls._converting and type(result) is Tensor:
-                    # Still without a shape, whatever it was converted to.
-                    result = result.as_subclass(cls)
-                    result.__dict__.update(args[0].__dict__)
-                return result
+            result = _C._disabled_torch_function_impl(func, types, args, kwargs or {})
+            if name in cls._converting and type(result) is Tensor:
+                # Still without a shape, whatever it was converted to.
+                result = result.as_subclass(cls)
+                result.__dict__.update(args[0].__dict__)
+            return result
         raise ValueError(
             f"{name or func!r} was given an uninitialized parameter or buffer; "
             "run a forward pass of its lazy module first, so that it gets a shape"
