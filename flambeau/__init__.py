@@ -20,9 +20,12 @@ from . import _C as _C
 from . import _composite as _composite
 from . import _lazy as _lazy
 from . import _tensor_base as _tensor_base
+from . import _torch_function as _torch_function
 from ._C import *  # noqa: F403
-from .version import __version__ as __version__
+from .torch_version import TorchVersion as _TorchVersion
+from .version import __version__ as _version
 
+__version__ = _TorchVersion(_version)
 _composite.load("")
 globals().update(_C._namespace(""))
 

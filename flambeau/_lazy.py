@@ -14,7 +14,9 @@ _ROOT = __package__
 HOMES = {
     **dict.fromkeys(("save", "load"), "serialization"),
     **dict.fromkeys(("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng"), "random"),
-    **dict.fromkeys(("set_printoptions", "get_printoptions"), "_tensor_str"),
+    **dict.fromkeys(("set_printoptions",), "_tensor_str"),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes"), "functional"),
+    **dict.fromkeys(("broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid"), "functional"),
     **dict.fromkeys(("UntypedStorage", "TypedStorage"), "storage"),
     **dict.fromkeys(("compile", "is_compiling"), "compiler"),
     **dict.fromkeys(("vmap",), "_vmap"),

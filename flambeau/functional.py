@@ -21,6 +21,29 @@ __all__ = [
 ]
 
 
+# What PyTorch also keeps here, and here is an op.
+_OPS = [
+    "cdist",
+    "istft",
+    "lu",
+    "norm",
+    "pca_lowrank",
+    "split",
+    "stft",
+    "svd_lowrank",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OPS:
+        return getattr(_root(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _root() -> Any:
     return sys.modules[__package__]
 
