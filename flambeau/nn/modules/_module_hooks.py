@@ -8,6 +8,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 
+from ... import _C
 from ...utils.hooks import RemovableHandle
 
 HOOK_DICTS = (
@@ -65,6 +66,7 @@ def _note_globals() -> None:
     any_global = bool(
         _global_backward_pre_hooks or _global_backward_hooks or _global_forward_pre_hooks or _global_forward_hooks
     )
+    _C._set_global_module_hooks(any_global)
 
 
 def _has_any_global_hook() -> bool:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ... import Tensor
+from ... import _C, Tensor
 from ..parameter import Buffer, Parameter
 from . import _module_hooks as hooks
 from ._module_convert import ConversionMixin
@@ -110,7 +110,12 @@ class Module(HookMixin, StateDictMixin, ConversionMixin):
 
     forward: Callable[..., Any] = _forward_unimplemented
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        _C._quicken_module(cls)
+
     # ---- the call ----
+    # What it is. Classes that do not change it get the same from C (csrc/python/module_fast.cpp), as with __getattr__.
 
     def __call__(self, *args, **kwargs):
         if (
@@ -528,6 +533,9 @@ class Module(HookMixin, StateDictMixin, ConversionMixin):
         replica._modules = replica._modules.copy()
         replica._is_replica = True
         return replica
+
+
+_C._quicken_modules(Module, note_module)
 
 
 def _own_parameters(module: Module):
