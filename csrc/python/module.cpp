@@ -8,6 +8,7 @@
 #include "python/autograd.h"
 #include "python/callable.h"
 #include "python/generator.h"
+#include "python/module_fast.h"
 #include "python/objects.h"
 #include "python/storage.h"
 #include "python/tensor_type.h"
@@ -219,6 +220,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_custom_function(m, name);
     init_callables(m, name);
     init_array(m);
+    init_module_fast(m);
     for (OpGroup* g : all_groups()) attach_methods(g);
     return module.detach();
   });
