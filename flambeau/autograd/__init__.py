@@ -9,6 +9,7 @@ that was not reached, which raises RuntimeError unless ``allow_unreachable``), o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,7 +81,8 @@ def backward(
     outputs = _as_tuple(tensors)
     gradients = _output_gradients("backward", outputs, grad_tensors, "grad_tensors")
     keep = create_graph if retain_graph is None else retain_graph
-    _C._engine_run_backward(outputs, gradients, keep, create_graph, wanted, True, True)
+    with _partial_pass if wanted else _whole_pass:
+        _C._engine_run_backward(outputs, gradients, keep, create_graph, wanted, True, True)
 
 
 def grad(
@@ -119,14 +121,40 @@ def grad(
     results_out = _as_tuple(outputs)
     wanted = _as_tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        result = _grad_of_batch(results_out, wanted, grad_outputs, keep, create_graph, allow_unused)
-    else:
-        gradients = _output_gradients("grad", results_out, grad_outputs, "grad_outputs")
-        result = _C._engine_run_backward(results_out, gradients, keep, create_graph, wanted, allow_unused, False)
+    with _partial_pass:
+        if is_grads_batched:
+            result = _grad_of_batch(results_out, wanted, grad_outputs, keep, create_graph, allow_unused)
+        else:
+            gradients = _output_gradients("grad", results_out, grad_outputs, "grad_outputs")
+            result = _C._engine_run_backward(results_out, gradients, keep, create_graph, wanted, allow_unused, False)
     if materialize_grads:
         result = _fill_in_zeros(result, wanted)
     return result if names is None else dict(zip(names, result, strict=True))
+
+
+class _Pass:
+    """Notes, for the block, whether the backward pass of this thread fills ``.grad`` of all leaves."""
+
+    def __init__(self, is_whole: bool) -> None:
+        self.is_whole = is_whole
+
+    def __enter__(self) -> None:
+        stack = _passes.__dict__.setdefault("stack", [])
+        stack.append(self.is_whole)
+
+    def __exit__(self, *args: object) -> None:
+        _passes.stack.pop()
+
+
+_passes = threading.local()
+_whole_pass = _Pass(True)
+_partial_pass = _Pass(False)
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether a function may run a backward pass of its own within the present one (see utils.checkpoint)."""
+    stack = _passes.__dict__.get("stack")
+    return not stack or stack[-1]
 
 
 def _as_tuple(tensors: Any) -> tuple:
@@ -224,7 +252,7 @@ def variable(*args: Any, **kwargs: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "functional", "graph"):
+    if name in ("functional", "graph"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

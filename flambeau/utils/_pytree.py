@@ -127,7 +127,7 @@ def is_namedtuple(obj: object | type) -> bool:
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
-def _node_type(tree: Any) -> type:
+def _get_node_type(tree: Any) -> type:
     """The type under which ``tree`` is looked up: all named tuples share one entry unless registered."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple_class(kind) else kind
@@ -135,7 +135,7 @@ def _node_type(tree: Any) -> type:
 
 def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
     """Whether ``tree`` is a leaf; ``is_leaf`` may declare nodes to be leaves too."""
-    return (is_leaf is not None and is_leaf(tree)) or _node_type(tree) not in SUPPORTED_NODES
+    return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 class TreeSpec:
@@ -198,7 +198,7 @@ class TreeSpec:
         if self.is_leaf():
             parts.append(tree)
             return
-        kind = _node_type(tree)
+        kind = _get_node_type(tree)
         if kind is not self.type and not (kind in _MAPPINGS and self.type in _MAPPINGS):
             raise ValueError(f"tree structures differ: expected a {self.type.__name__}, got a {type(tree).__name__}")
         if kind in _MAPPINGS:
@@ -258,7 +258,7 @@ def _flatten_into(tree: PyTree, leaves: list[Any], is_leaf: Callable[[PyTree], b
     if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return _LEAF
-    kind = _node_type(tree)
+    kind = _get_node_type(tree)
     children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_flatten_into(child, leaves, is_leaf) for child in children])
 
@@ -275,7 +275,7 @@ def tree_iter(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> 
     if tree_is_leaf(tree, is_leaf):
         yield tree
         return
-    for child in SUPPORTED_NODES[_node_type(tree)].flatten_fn(tree)[0]:
+    for child in SUPPORTED_NODES[_get_node_type(tree)].flatten_fn(tree)[0]:
         yield from tree_iter(child, is_leaf)
 
 
@@ -373,7 +373,7 @@ def _leaves_with_path(path: tuple, tree: PyTree, is_leaf: Callable | None) -> It
     if tree_is_leaf(tree, is_leaf):
         yield path, tree
         return
-    node = SUPPORTED_NODES[_node_type(tree)]
+    node = SUPPORTED_NODES[_get_node_type(tree)]
     if node.flatten_with_keys_fn is None:
         raise ValueError(f"the type {node.type} was registered without flatten_with_keys_fn, so it has no paths")
     for key, child in node.flatten_with_keys_fn(tree)[0]:
@@ -424,8 +424,12 @@ def _with_indices(flatten: Callable) -> Callable:
     return flatten_with_keys
 
 
-def _flatten_mapping(tree: Any) -> tuple[list, list]:
+def _dict_flatten(tree: Any) -> tuple[list, list]:
     return list(tree.values()), list(tree.keys())
+
+
+def _dict_unflatten(values: Iterable[Any], context: list) -> dict:
+    return dict(zip(context, values, strict=True))
 
 
 def _flatten_defaultdict(tree: defaultdict) -> tuple[list, list]:
@@ -452,9 +456,9 @@ def _register_builtins() -> None:
     for kind in (dict, OrderedDict):
         register_pytree_node(
             kind,
-            _flatten_mapping,
+            _dict_flatten,
             lambda values, keys, kind=kind: kind(zip(keys, values, strict=True)),
-            flatten_with_keys_fn=_with_mapping_keys(_flatten_mapping),
+            flatten_with_keys_fn=_with_mapping_keys(_dict_flatten),
         )
     register_pytree_node(
         defaultdict,

@@ -231,6 +231,11 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
+        if not _autograd._is_checkpoint_valid():
+            raise RuntimeError(
+                "checkpoint: use_reentrant=True does not work with autograd.grad() or backward(inputs=...), since the "
+                "recomputed part would add to .grad of all leaves; pass use_reentrant=False"
+            )
         args = list(ctx.arguments)
         for i, tensor in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
             args[i] = tensor

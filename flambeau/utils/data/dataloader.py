@@ -243,23 +243,37 @@ def pinning(loader: DataLoader) -> Callable[[Any], Any] | None:
     return pin_memory_or_none(loader.pin_memory_device)
 
 
-class _SingleProcessDataLoaderIter:
-    """Loads each batch when it is asked for."""
+class _BaseDataLoaderIter:
+    """What the iterators share. Making one draws the seed of the workers, also where there are none: the random
+    stream must not depend on their number.
+    """
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
         self._sampler_iter = iter(loader._index_sampler)
-        # Drawn although nothing needs it here: the random stream must not depend on the number of workers.
         self._base_seed = draw_base_seed(loader)
-        self._num_yielded = 0
         self._pin = pinning(loader)
+        self._num_yielded = 0
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} must define __next__")
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Loads each batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
         is_iterable = loader._dataset_kind == _DatasetKind.Iterable
         self._fetch = make_fetch(
             loader.dataset, is_iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
         )
-
-    def __iter__(self) -> _SingleProcessDataLoaderIter:
-        return self
 
     def __next__(self) -> Any:
         data = self._fetch(next(self._sampler_iter))
@@ -268,5 +282,11 @@ class _SingleProcessDataLoaderIter:
         self._num_yielded += 1
         return data
 
-    def __len__(self) -> int:
-        return len(self._loader)
+
+def __getattr__(name: str) -> Any:
+    # Brings in multiprocessing, which a loader without workers does without.
+    if name == "_MultiProcessingDataLoaderIter":
+        from ._utils.parallel import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

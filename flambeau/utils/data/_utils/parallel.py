@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from typing import Any
 
-from ..dataloader import DataLoader, _DatasetKind, draw_base_seed, pinning
+from ..dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
 from . import MP_STATUS_CHECK_INTERVAL
 from .channel import Channel
 from .worker import END, FAILURE, RESUME, WorkerSetup, run_worker
@@ -62,7 +62,7 @@ def _stop(workers: list[_Worker], owner_pid: int) -> None:
     workers.clear()
 
 
-class _MultiProcessingDataLoaderIter:
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Keeps ``prefetch_factor`` batches per worker in the making.
 
     Tasks go to the workers in turn, and every task gets one answer: a batch, the end of an iterable dataset, or a
@@ -72,10 +72,7 @@ class _MultiProcessingDataLoaderIter:
     def __init__(self, loader: DataLoader) -> None:
         import multiprocessing
 
-        self._loader = loader
-        self._sampler_iter = iter(loader._index_sampler)
-        self._base_seed = draw_base_seed(loader)
-        self._pin = pinning(loader)
+        super().__init__(loader)
         self._prefetch = max(loader.prefetch_factor or 0, 1)
         self._next_number = 0
         context = loader.multiprocessing_context or multiprocessing
@@ -142,12 +139,6 @@ class _MultiProcessingDataLoaderIter:
         # A worker that is dead is reported when its turn comes to be read from.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             worker.channel.send(message)
-
-    def __iter__(self) -> _MultiProcessingDataLoaderIter:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
 
     def __next__(self) -> Any:
         while self._order:
