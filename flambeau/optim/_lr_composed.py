@@ -220,10 +220,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, value: float, best: float) -> bool:
         sign = 1.0 if self.mode == "max" else -1.0
-        margin = self.threshold if self.threshold_mode == "abs" else self.threshold * best * sign
-        if math.isinf(best):
-            return sign * value > sign * best
-        return sign * value > sign * (best + sign * margin)
+        if self.threshold_mode == "rel":
+            bound = best * (1.0 + sign * self.threshold)
+        else:
+            bound = best + sign * self.threshold
+        return sign * value > sign * bound
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""

@@ -124,8 +124,6 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         if type(value) is Tensor and value.layout is strided and value.device.type == "cpu":
-            if value.numel() == 0:
-                return empty, (tuple(value.shape),), {"dtype": value.dtype}
             if value.requires_grad and not value.is_leaf:
                 raise RuntimeError(
                     "a batch holds a tensor that is a result of recorded operations, whose graph cannot be sent to "
@@ -142,6 +140,8 @@ class _Pickler(pickle.Pickler):
     def write_contents(self, arena: Any) -> None:
         for offset, value in self._contents:
             if isinstance(value, Tensor):
+                if value.numel() == 0:
+                    continue
                 place = frombuffer(arena, dtype=value.dtype, count=value.numel(), offset=offset)
                 place.view(value.shape).copy_(value)
             else:
@@ -154,8 +154,11 @@ def _tensor_at(offset: int, dtype: Any, shape: tuple[int, ...], requires_grad: b
     count = 1
     for n in shape:
         count *= n
-    flat = frombuffer(_unpickling.arena, dtype=dtype, count=count, offset=offset)
-    return flat.view(shape).requires_grad_(requires_grad) if requires_grad else flat.view(shape)
+    if count == 0:
+        tensor = empty(shape, dtype=dtype)
+    else:
+        tensor = frombuffer(_unpickling.arena, dtype=dtype, count=count, offset=offset).view(shape)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _array_at(offset: int, dtype: Any, shape: tuple[int, ...]) -> Any:
