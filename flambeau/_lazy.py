@@ -17,6 +17,9 @@ HOMES = {
     **dict.fromkeys(("set_printoptions",), "_tensor_str"),
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes"), "functional"),
     **dict.fromkeys(("broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid"), "functional"),
+    **dict.fromkeys(("bilinear", "channel_shuffle", "conv_tbc", "cosine_similarity", "instance_norm"), "nn.functional"),
+    **dict.fromkeys(("native_channel_shuffle", "pairwise_distance", "pdist"), "nn.functional"),
+    **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
     **dict.fromkeys(("UntypedStorage", "TypedStorage"), "storage"),
     **dict.fromkeys(("compile", "is_compiling"), "compiler"),
     **dict.fromkeys(("vmap",), "_vmap"),
@@ -42,7 +45,7 @@ def load(name: str) -> Any:
     """The value of the package's attribute ``name``; raises AttributeError when there is none."""
     root = sys.modules[_ROOT]
     home = HOMES.get(name)
-    if home is not None and home in modules():
+    if home is not None and home.partition(".")[0] in modules():
         value = getattr(import_module("." + home, _ROOT), name)
         setattr(root, name, value)
         return value
@@ -54,4 +57,4 @@ def load(name: str) -> Any:
 def names() -> set[str]:
     """What `load` can answer."""
     there = modules()
-    return {name for name, home in HOMES.items() if home in there} | {name for name in there if not name.startswith("_")}
+    return {name for name, home in HOMES.items() if home.partition(".")[0] in there} | {name for name in there if not name.startswith("_")}

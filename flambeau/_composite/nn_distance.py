@@ -9,6 +9,7 @@ from .._op import op
 root = sys.modules[__package__.partition(".")[0]]
 
 
+@op("nn.pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-6, bool keepdim=False) -> Tensor")
 def pairwise_distance(x1, x2, p, eps, keepdim):
     """The p-norm of x1 - x2 + eps along the last dimension.
 
@@ -18,14 +19,7 @@ def pairwise_distance(x1, x2, p, eps, keepdim):
     return root.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-op("nn.pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-6, bool keepdim=False) -> Tensor")(
-    pairwise_distance
-)
-op("torch.pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-6, bool keepdim=False) -> Tensor")(
-    pairwise_distance
-)
-
-
+@op("nn.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor")
 def cosine_similarity(x1, x2, dim, eps):
     """The cosine of the angle between x1 and x2 along `dim`; norms below eps count as eps.
 
@@ -48,10 +42,6 @@ def _unit(x, dim, eps):
     return scaled / root.maximum(length, eps / largest)
 
 
-op("nn.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor")(cosine_similarity)
-op("torch.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor")(cosine_similarity)
-
-
 @op("nn.normalize(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12, Tensor? out=None) -> Tensor")
 def normalize(input, p, dim, eps, out):
     """input / max(its p-norm along dim, eps).
@@ -65,6 +55,7 @@ def normalize(input, p, dim, eps, out):
     return root.div(input, length, out=out)
 
 
+@op("nn.pdist(Tensor input, float p=2.0) -> Tensor")
 def pdist(input, p):
     """The p-norm distances between all pairs of rows of (N, M), in the order (0, 1), (0, 2), …, (1, 2), …"""
     if input.dim() != 2:
@@ -73,7 +64,3 @@ def pdist(input, p):
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     first, second = root.triu_indices(input.size(0), input.size(0), 1, device=input.device)
     return root.linalg.vector_norm(input[first] - input[second], p, -1)
-
-
-op("nn.pdist(Tensor input, float p=2.0) -> Tensor")(pdist)
-op("torch.pdist(Tensor input, float p=2.0) -> Tensor")(pdist)

@@ -9,6 +9,7 @@ from .._op import op
 root = sys.modules[__package__.partition(".")[0]]
 
 
+@op("nn.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor")
 def pixel_shuffle(input, upscale_factor):
     """(*, C·r², H, W) -> (*, C, H·r, W·r)."""
     if input.dim() < 3:
@@ -29,10 +30,7 @@ def pixel_shuffle(input, upscale_factor):
     return moved.clone(memory_format=root.contiguous_format).view(*lead, channels // (r * r), height * r, width * r)
 
 
-op("nn.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor")(pixel_shuffle)
-op("torch.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor")(pixel_shuffle)
-
-
+@op("nn.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor")
 def pixel_unshuffle(input, downscale_factor):
     """(*, C, H·r, W·r) -> (*, C·r², H, W)."""
     if input.dim() < 3:
@@ -52,10 +50,6 @@ def pixel_unshuffle(input, downscale_factor):
     return moved.clone(memory_format=root.contiguous_format).view(*lead, channels * r * r, height // r, width // r)
 
 
-op("nn.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor")(pixel_unshuffle)
-op("torch.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor")(pixel_unshuffle)
-
-
 def channel_shuffle(input, groups):
     """Interleaves the channels of `groups` groups: (N, C, *) -> (N, C, *)."""
     if input.dim() < 3:
@@ -71,13 +65,8 @@ def channel_shuffle(input, groups):
     return split.transpose(1, 2).reshape(input.shape)
 
 
-for _name in (
-    "nn.channel_shuffle",
-    "torch.channel_shuffle",
-    "nn.native_channel_shuffle",
-    "torch.native_channel_shuffle",
-):
-    op(f"{_name}(Tensor input, int groups) -> Tensor")(channel_shuffle)
+for _name in ("channel_shuffle", "native_channel_shuffle"):
+    op(f"nn.{_name}(Tensor input, int groups) -> Tensor")(channel_shuffle)
 
 
 @op("nn.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor")

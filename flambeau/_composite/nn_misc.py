@@ -97,6 +97,7 @@ def instance_norm(input, running_mean, running_var, weight, bias, use_input_stat
     return output.view(input.shape)
 
 
+@op("nn.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 + bias[k] for every output k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
     if input1.dim() != input2.dim() or input1.shape[:-1] != input2.shape[:-1]:
@@ -117,10 +118,6 @@ def bilinear(input1, input2, weight, bias):
     if bias is not None:
         result = result + bias
     return result.view(*input1.shape[:-1], outputs)
-
-
-op("nn.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")(bilinear)
-op("torch.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias) -> Tensor")(bilinear)
 
 
 def _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, dims):
@@ -158,6 +155,7 @@ def lp_pool3d(input, norm_type, kernel_size, stride, ceil_mode):
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
 
 
+@op("nn.conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor")
 def conv_tbc(input, weight, bias, pad):
     """Convolution over time of (time, batch, channels), with a weight (width, in, out)."""
     if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
@@ -167,7 +165,3 @@ def conv_tbc(input, weight, bias, pad):
         )
     result = root.nn.functional.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
     return result.permute(2, 0, 1)
-
-
-op("nn.conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor")(conv_tbc)
-op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor")(conv_tbc)
