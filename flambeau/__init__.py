@@ -21,6 +21,7 @@ from . import _composite as _composite
 from . import _lazy as _lazy
 from . import _tensor_base as _tensor_base
 from . import _torch_function as _torch_function
+from . import storage as storage
 from ._C import *  # noqa: F403
 from .torch_version import TorchVersion as _TorchVersion
 from .version import __version__ as _version

@@ -7,7 +7,6 @@ named after element types (`FloatStorage` ...) are older faces of the same memor
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 from . import _C
@@ -164,7 +163,8 @@ def _dtype_of_legacy_name(name: str) -> Any:
 
 def legacy_class(dtype: Any) -> type | None:
     """The storage class that checkpoints name for an element type; None for the newer types."""
-    return _CLASS_OF_DTYPE.get(str(dtype).rpartition(".")[2])
+    wanted = str(dtype).rpartition(".")[2]
+    return next((_named_class(name) for name, own in _LEGACY_NAMES.items() if own == wanted), None)
 
 
 class _TypedStorageType(type):
@@ -346,28 +346,18 @@ def _load_from_bytes(data: bytes) -> Any:
     return _root().serialization.load(BytesIO(data), weights_only=False)
 
 
-def _make_legacy_classes() -> dict[str, type]:
-    classes = {}
-    for name, dtype_name in _LEGACY_NAMES.items():
-        body = {"__module__": _ROOT, "__doc__": f"A `TypedStorage` of {dtype_name} elements."}
-        classes[dtype_name] = _TypedStorageType(name, (TypedStorage,), body)
-    return classes
+_named_classes: dict[str, type] = {}
 
 
-_CLASS_OF_DTYPE = _make_legacy_classes()
+def _named_class(name: str) -> type:
+    """`FloatStorage` and the like, made when first asked for."""
+    if name not in _named_classes:
+        body = {"__module__": _ROOT, "__doc__": f"A `TypedStorage` of {_LEGACY_NAMES[name]} elements."}
+        _named_classes[name] = _TypedStorageType(name, (TypedStorage,), body)
+    return _named_classes[name]
 
 
 def __getattr__(name: str) -> Any:
     if name in _LEGACY_NAMES:
-        return _CLASS_OF_DTYPE[_LEGACY_NAMES[name]]
+        return _named_class(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def typed_storage(tensor: Any) -> TypedStorage:
-    """The memory of a tensor as elements of its dtype (`Tensor.storage`)."""
-    warnings.warn(
-        "TypedStorage is deprecated: use tensor.untyped_storage() for the bytes behind a tensor",
-        UserWarning,
-        stacklevel=2,
-    )
-    return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
