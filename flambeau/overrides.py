@@ -186,7 +186,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         for name in dir(owner):
             if name.startswith("__") and owner is not root.Tensor:
                 continue
-            value = getattr(owner, name, None)
+            value: Any = getattr(owner, name, None)
             if owner is root.Tensor and not callable(value) and hasattr(value, "__get__"):
                 functions.append(value.__get__)
             elif callable(value) and not isinstance(value, type) and value not in ignored and not _is_helper(name):

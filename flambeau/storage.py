@@ -192,7 +192,7 @@ class TypedStorage(metaclass=_TypedStorageType):
     is_sparse = False
 
     def __init__(self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, _internal=False):
-        own = type(self).dtype
+        own: Any = type(self).dtype  # type: ignore[assignment]
         dtype = dtype or own or _root().get_default_dtype()
         if len(args) > 1:
             raise RuntimeError(f"{type(self).__name__}: expected one size or sequence, got {len(args)} arguments")

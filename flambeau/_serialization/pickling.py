@@ -203,7 +203,7 @@ class _RenamingPickler(_PicklerMixin, pickle._Pickler):  # type: ignore[name-def
         self.write(pickle.GLOBAL + f"{name_in_file(module)}\n{qualified}\n".encode())
         self.memoize(obj)
 
-    dispatch: ClassVar = {**pickle._Pickler.dispatch, types.FunctionType: save_global}  # type: ignore[attr-defined]
+    dispatch: ClassVar[Any] = {**pickle._Pickler.dispatch, types.FunctionType: save_global}  # type: ignore
 
 
 def _pickler_class(pickle_module: Any) -> type:
