@@ -9,14 +9,12 @@ that was not reached, which raises RuntimeError unless ``allow_unreachable``), o
 
 from __future__ import annotations
 
-import threading
+from _thread import _local  # threading.local, without the millisecond that importing threading takes
 from collections.abc import Sequence
 from typing import Any
 
 from .. import _C
 from . import grad_mode
-from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .function import Function
 from .grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
@@ -146,7 +144,7 @@ class _Pass:
         _passes.stack.pop()
 
 
-_passes = threading.local()
+_passes = _local()
 _whole_pass = _Pass(True)
 _partial_pass = _Pass(False)
 
@@ -251,9 +249,17 @@ def variable(*args: Any, **kwargs: Any) -> Any:
     raise RuntimeError("autograd.variable(...) is gone: make tensors with tensor(...)")
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("functional", "graph"):
-        import importlib
+_HOMES = {"Function": "function", "detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
 
+
+def __getattr__(name: str) -> Any:
+    """Parts that most programs do without load on first use."""
+    import importlib
+
+    if name in _HOMES:
+        value = getattr(importlib.import_module("." + _HOMES[name], __name__), name)
+        globals()[name] = value
+        return value
+    if name in ("anomaly_mode", "function", "functional", "graph"):
         return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

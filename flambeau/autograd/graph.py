@@ -2,7 +2,7 @@
 
 Of ``_C`` it uses ``_push_saved_tensors_hooks(pack, unpack)``, ``_pop_saved_tensors_hooks()``,
 ``_disable_saved_tensors_hooks(message)`` (RuntimeError with that message on a push; None enables them again),
-``_saved_tensors_hooks_disabled_message()``, ``_increment_version(tensors)`` and, within a backward pass,
+``_saved_tensors_hooks_disabled_message()``, ``_increment_version(tensor)`` and, within a backward pass,
 ``_current_graph_task_id()`` (-1 outside) and ``_will_engine_execute_node(node)``. Nodes are C objects, of class
 `Node` by their attributes.
 """
@@ -104,7 +104,8 @@ def increment_version(tensor: Any) -> None:
     """Note that ``tensor`` (or each of an iterable) was changed in place outside of autograd's sight."""
     from .. import Tensor
 
-    _C._increment_version((tensor,) if isinstance(tensor, Tensor) else tuple(tensor))
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        _C._increment_version(t)
 
 
 class saved_tensors_hooks:
