@@ -17,7 +17,7 @@ thread_local Idle idle;
 
 }  // namespace
 
-Scratch::Scratch(size_t bytes) {
+Scratch::Scratch(size_t bytes) : bytes_(bytes) {
   // The smallest that is large enough, unless it is much too large.
   auto best = idle.buffers.end();
   for (auto it = idle.buffers.begin(); it != idle.buffers.end(); ++it) {

@@ -24,6 +24,13 @@ class Buffer {
   }
   size_t size() const { return size_; }
 
+  Buffer(Buffer&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
  private:
   struct Free {
     void operator()(void* data) const { std::free(data); }
@@ -38,17 +45,27 @@ class Scratch {
  public:
   explicit Scratch(size_t bytes);
   ~Scratch();
-  Scratch(Scratch&& other) noexcept : buffer_(std::exchange(other.buffer_, {})) {}
-  Scratch& operator=(Scratch&&) = delete;
+  Scratch(Scratch&& other) noexcept { swap(other); }
+  Scratch& operator=(Scratch&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  void swap(Scratch& other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    std::swap(bytes_, other.bytes_);
+  }
 
   void* get() const { return buffer_.get(); }
   template <class T>
   T* as() const {
     return buffer_.as<T>();
   }
+  // As asked for; the buffer may be larger.
+  size_t size() const { return bytes_; }
 
  private:
   Buffer buffer_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace fl::dnn

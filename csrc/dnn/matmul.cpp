@@ -53,9 +53,9 @@ void start_from_bias(const Matmul& p, const float* bias, float* c) {
 }
 
 bool is_for_blas(const Matmul& p) {
-  constexpr double kSmallWork = 64 * 64 * 64;
+  const double small_work = p.batch == 1 ? 64 * 64 * 64 : 48 * 48 * 48;
   const bool has_gelu = p.epilogue == Epilogue::gelu || p.epilogue == Epilogue::gelu_tanh;
-  const bool small = std::min(p.m, p.n) == 1 || work_of(p) <= kSmallWork;
+  const bool small = std::min(p.m, p.n) == 1 || work_of(p) <= small_work;
   return p.type == DataType::f32 && !has_gelu && (small || p.k == 0);
 }
 

@@ -71,8 +71,8 @@ const dnnl::engine& engine() {
 }
 
 bool is_native(DataType type) {
-  if (type == DataType::f32) return true;
   engine();
+  if (type == DataType::f32) return true;
   static const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto needed =
       static_cast<unsigned>(type == DataType::bf16 ? dnnl::cpu_isa::avx512_core : dnnl::cpu_isa::avx512_core_fp16);

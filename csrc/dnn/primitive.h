@@ -18,7 +18,8 @@ namespace fl::dnn {
 // Loads the library on first use.
 const dnnl::engine& engine();
 
-// Whether oneDNN computes in this type at speed on this processor; otherwise the adapters compute in f32.
+// Whether oneDNN computes in this type at speed on this processor; otherwise the adapters compute in f32. Loads the
+// library.
 bool is_native(DataType type);
 
 dnnl::memory::data_type native_type(DataType type);
