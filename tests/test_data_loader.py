@@ -214,3 +214,24 @@ def test_samplers_draw_as_pytorch():
         ours = list(make(data))
         torch.manual_seed(5)
         assert ours == list(make(torch.utils.data))
+
+
+def test_data_pipes():
+    pipe = data.datapipes.iter.IterableWrapper(range(7)).map(lambda x: x * 10).filter(lambda x: x != 30)
+    assert list(pipe.batch(2)) == [[0, 10], [20, 40], [50, 60]]
+    assert sorted(pipe.shuffle(buffer_size=3)) == [0, 10, 20, 40, 50, 60]
+    assert list(pipe.zip(pipe))[1] == (10, 10)
+    assert plain(list(data.DataLoader(pipe, batch_size=4))) == [[0, 10, 20, 40], [50, 60]]
+
+    @data.functional_datapipe("twice")
+    class Twice(data.IterDataPipe):
+        def __init__(self, source):
+            self.source = source
+
+        def __iter__(self):
+            for x in self.source:
+                yield from (x, x)
+
+    assert list(data.datapipes.iter.IterableWrapper("ab").twice()) == ["a", "a", "b", "b"]
+    with pytest.raises(AttributeError):
+        pipe.nothing()

@@ -1,7 +1,9 @@
 """Loading data: datasets, samplers and the loader."""
 
+from typing import Any
+
 from ._utils.worker import get_worker_info
-from .dataloader import DataLoader, default_collate, default_convert
+from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -29,7 +31,9 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -38,8 +42,23 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "_DatasetKind",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Few programs chain data pipes.
+    if name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
+        from .datapipes import datapipe
+
+        return getattr(datapipe, name)
+    if name == "datapipes":
+        import importlib
+
+        return importlib.import_module(".datapipes", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""Data pipes: datasets built by chaining small steps."""
+
+from . import iter, map
+
+__all__ = ["iter", "map"]
