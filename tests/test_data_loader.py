@@ -117,6 +117,15 @@ def test_death_of_a_worker(in_order):
     assert time.monotonic() - started < 10
 
 
+def test_persistent_workers_are_replaced_after_a_death():
+    loader = data.DataLoader(Dying(), batch_size=4, num_workers=1, persistent_workers=True)
+    for _ in range(2):
+        iterator = iter(loader)
+        assert next(iterator).tolist() == [0, 1, 2, 3]
+        with pytest.raises(RuntimeError, match="SIGKILL"):
+            list(iterator)
+
+
 class Slow:
     def __len__(self):
         return 6

@@ -189,8 +189,8 @@ class DataLoader(Generic[_T_co]):
     def __iter__(self) -> Any:
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
-        # Keeping the workers means keeping their iterator: a second loop starts it over.
-        if self._iterator is None:
+        # Keeping the workers means keeping their iterator: a second loop starts it over, unless a worker has died.
+        if self._iterator is None or self._iterator.is_stopped:
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)

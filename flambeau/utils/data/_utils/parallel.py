@@ -96,6 +96,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             init_fn=loader.worker_init_fn,
         )
 
+    @property
+    def is_stopped(self) -> bool:
+        return not self._stop.alive
+
     def _reset(self, loader: DataLoader) -> None:
         """Start over with the same workers."""
         self._sampler_iter = iter(loader._index_sampler)
