@@ -180,6 +180,12 @@ void make_default(Argument& a) {
       a.default_value = Value(t == "preserve_format" ? MemoryFormat::Preserve : MemoryFormat::Contiguous);
       break;
     case ArgType::TensorList: a.default_value = Value(TensorList()); break;
+    case ArgType::Any:
+      if (t == "True" || t == "False") a.default_value = Value(t == "True");
+      else if (t.find_first_not_of("-0123456789") == std::string::npos) a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
+      else if (t.find_first_not_of("-0123456789.e") == std::string::npos) a.default_value = Value(std::stod(t));
+      else a.default_value = Value(std::string_view(t));
+      break;
     default: fail("schema: argument ", a.name, " can't have the default ", t);
   }
 }
