@@ -20,7 +20,7 @@ struct CopySlicesBody : NodeBody {
 
   TensorArray apply(Node& node, TensorArray grads) override {
     static const Op as_strided("as_strided"), clone("clone"), copy("copy_"), zero("zero_");
-    TensorArray results(node.edges->size());
+    TensorArray results(node.edges.size());
     if (!grads[0]) return results;
     FL_CHECK(inner, "Trying to backward through the graph a second time: the node of an in-place op on a view was freed; pass retain_graph=True");
     Tensor whole = empty_strided(base.sizes, base.strides, dtype, grads[0].device());
@@ -52,14 +52,14 @@ void rebase_view(const Tensor& view, Node* node) {
   OwnedEdge old = gradient_edge(base);
   Node* whole = new_node(type, "CopySlices", new CopySlicesBody(base, view, node));
   add_edge(whole, old.edge);
-  for (size_t i = 1; i < node->edges->size(); i++) add_edge(whole, (*node->edges)[i]);
+  for (size_t i = 1; i < node->edges.size(); i++) add_edge(whole, node->edges[i]);
   // The inner op's first gradient goes into the whole's; the edge stays non-null so that the op computes it.
-  Edge& first = (*node->edges)[0];
+  Edge& first = node->edges[0];
   if (!first.node && old.edge.node) {
     first = old.edge;
     Py_INCREF(reinterpret_cast<PyObject*>(first.node));
   }
-  whole->outputs->push_back({base.dtype(), Dims(base.sizes()), base.device()});
+  whole->outputs.push_back({base.dtype(), Dims(base.sizes()), base.device()});
   set_history(base, whole, 0);
   Py_DECREF(reinterpret_cast<PyObject*>(whole));
   view->view_version = view.storage()->version - 1;  // stale: rebuilt from the base on the next look

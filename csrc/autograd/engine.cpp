@@ -119,7 +119,11 @@ class Run {
 
   NodeState* enter(Node* n) {
     Py_INCREF(as_object(n));
-    states_.push_back(NodeState{n, n->state, this});
+    states_.emplace_back();
+    NodeState& s = states_.back();
+    s.node = n;
+    s.outer = n->state;
+    s.run = this;
     return n->state = &states_.back();
   }
 
@@ -132,8 +136,7 @@ class Run {
     std::vector<Visit> stack{{enter(root), 0}};
     while (!stack.empty()) {
       Visit& v = stack.back();
-      FL_CHECK(v.state->node->edges, "Trying to backward through the graph a second time: a part of it was freed");
-      auto& edges = *v.state->node->edges;
+      auto& edges = v.state->node->edges;
       if (v.next == edges.size()) {
         order_.push_back(v.state);
         stack.pop_back();
@@ -154,21 +157,21 @@ class Run {
   void mark_needed() {
     for (NodeState* s : order_) {
       bool leads = false;
-      for (Edge& e : *s->node->edges) leads |= e.node && e.node->state->needed;
+      for (Edge& e : s->node->edges) leads |= e.node && e.node->state->needed;
       s->needed = leads || s->captured;
     }
   }
 
   bool runs(const NodeState& s) const {
     if (captures_.empty() && results_.empty()) return true;
-    for (Edge& e : *s.node->edges)
+    for (Edge& e : s.node->edges)
       if (e.node && e.node->state->needed) return true;
     return s.captured && options_.accumulate;  // a leaf given as inputs= of backward()
   }
 
   // Sums gradients that arrive at one place; the sum is made in place once it is ours alone.
   void add(NodeState& s, uint32_t slot, Tensor g) {
-    if (s.buffer.size() == 0) s.buffer.resize(std::max<size_t>(s.node->outputs->size(), slot + 1));
+    if (s.buffer.size() == 0) s.buffer.resize(std::max<size_t>(s.node->outputs.size(), slot + 1));
     if (!g) return;
     Tensor& b = s.buffer[slot];
     if (!b) {
@@ -186,10 +189,10 @@ class Run {
 
   // Brings a gradient to the shape and type of what it is the gradient of.
   void validate(Node& n, TensorArray& grads) {
-    for (size_t i = 0; i < grads.size() && i < n.outputs->size(); i++) {
+    for (size_t i = 0; i < grads.size() && i < n.outputs.size(); i++) {
       Tensor& g = grads[i];
       if (!g) continue;
-      const OutputMeta& m = (*n.outputs)[i];
+      const OutputMeta& m = n.outputs[i];
       if (!equal(g.sizes(), m.sizes)) {
         bool expandable = m.sizes.size() <= g.sizes().size();
         for (size_t d = 0; expandable && d < m.sizes.size(); d++) {
@@ -239,9 +242,9 @@ class Run {
 
   void step(NodeState& s) {
     Node& n = *s.node;
-    if (s.buffer.size() < n.outputs->size()) s.buffer.resize(n.outputs->size());
+    if (s.buffer.size() < n.outputs.size()) s.buffer.resize(n.outputs.size());
     validate(n, s.buffer);
-    auto* leaf = dynamic_cast<AccumulateBody*>(n.body);
+    auto* leaf = n.is_accumulator ? static_cast<AccumulateBody*>(n.body) : nullptr;
     if (leaf && leaf->variable->autograd && leaf->variable->autograd->hooks && s.buffer[0]) run_hooks_on(leaf->variable->autograd->hooks, s.buffer[0]);
     run_tensor_hooks(s);
     if (n.hooks && n.hooks->before) {
@@ -271,8 +274,8 @@ class Run {
       throw Error(e.kind(), e.message() + " (in the backward of " + n.name + ", made at " + where + ")");
     }
     s.buffer.resize(0);
-    FL_CHECK(out.size() <= n.edges->size() || leaf, n.name, " returned ", out.size(), " gradients for ", n.edges->size(), " inputs");
-    out.resize(n.edges->size());
+    FL_CHECK(out.size() <= n.edges.size() || leaf, n.name, " returned ", out.size(), " gradients for ", n.edges.size(), " inputs");
+    out.resize(n.edges.size());
     if (n.hooks && n.hooks->after) {
       for_each_hook(n.hooks->after, [&](PyObject* hook) {
         PyRef produced = PyRef::take(gradient_tuple(out)), received = PyRef::take(gradient_tuple(incoming));
@@ -283,7 +286,7 @@ class Run {
     }
     if (thread_state.anomaly && thread_state.anomaly_check_nan) check_nan(n, out);
     for (size_t i = 0; i < out.size(); i++) {
-      Edge& e = (*n.edges)[i];
+      Edge& e = n.edges[i];
       if (!e.node || !e.node->state) continue;
       NodeState& to = *e.node->state;
       if (to.needed) add(to, e.slot, std::move(out[i]));
@@ -294,7 +297,7 @@ class Run {
 
   // A node that isn't run still counts as having delivered.
   void finish_edges(Node& n) {
-    for (Edge& e : *n.edges)
+    for (Edge& e : n.edges)
       if (e.node && --e.node->state->pending == 0 && e.node->state->needed) ready_.push(e.node->state);
   }
 

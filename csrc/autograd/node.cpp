@@ -37,11 +37,9 @@ std::vector<Node*>* doomed = nullptr;
 void take_apart(Node* n) {
   if (n->weakrefs) PyObject_ClearWeakRefs(as_object(n));
   delete std::exchange(n->body, nullptr);
-  if (n->edges) {
-    for (Edge& e : *n->edges) Py_XDECREF(as_object(e.node));
-    delete std::exchange(n->edges, nullptr);
-  }
-  delete std::exchange(n->outputs, nullptr);
+  for (Edge& e : n->edges) Py_XDECREF(as_object(e.node));
+  n->edges.~SmallVector();
+  n->outputs.~OutputList();
   delete std::exchange(n->hooks, nullptr);
   Py_CLEAR(n->code);
   Py_CLEAR(n->dict);
@@ -84,8 +82,7 @@ int node_traverse(PyObject* o, visitproc visit, void* arg) {
   Node* n = reinterpret_cast<Node*>(o);
   Py_VISIT(n->dict);
   if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_BASETYPE) Py_VISIT(Py_TYPE(o));
-  if (n->edges)
-    for (Edge& e : *n->edges) Py_VISIT(as_object(e.node));
+  for (Edge& e : n->edges) Py_VISIT(as_object(e.node));
   if (n->hooks) {
     for (auto& [slot, hooks] : n->hooks->tensor_hooks) Py_VISIT(hooks);
     Py_VISIT(n->hooks->before);
@@ -98,11 +95,9 @@ int node_clear(PyObject* o) {
   Node* n = reinterpret_cast<Node*>(o);
   Py_CLEAR(n->dict);
   if (n->body) n->body->release_saved();
-  if (n->edges) {
-    std::vector<Edge> edges;
-    std::swap(edges, *n->edges);
-    n->edges->resize(edges.size());
-    for (Edge& e : edges) Py_XDECREF(as_object(e.node));
+  for (Edge& e : n->edges) {
+    Node* to = std::exchange(e.node, nullptr);
+    Py_XDECREF(as_object(to));
   }
   delete std::exchange(n->hooks, nullptr);
   delete std::exchange(n->body, nullptr);
@@ -128,8 +123,9 @@ void init_node(Node* n, const char* name, NodeBody* body) {
   n->name = name;
   n->sequence = next_sequence++;
   n->state = nullptr;
-  n->edges = new std::vector<Edge>;
-  n->outputs = new std::vector<OutputMeta>;
+  n->is_accumulator = false;
+  new (&n->edges) SmallVector<Edge, 3>;
+  new (&n->outputs) OutputList;
   n->hooks = nullptr;
   record_origin(n);
 }
@@ -152,7 +148,7 @@ Node* new_node(PyTypeObject* type, const char* name, NodeBody* body) {
 
 void add_edge(Node* node, Edge edge) {
   Py_XINCREF(as_object(edge.node));
-  node->edges->push_back(edge);
+  node->edges.push_back(edge);
 }
 
 std::string node_origin(const Node& node) {
@@ -234,8 +230,9 @@ OwnedEdge gradient_edge(const Tensor& t) {
   if (m.accumulator) return {m.accumulator, 0};
   static PyTypeObject* type = make_node_type("AccumulateGrad");
   Node* n = new_node(type, "AccumulateGrad", new AccumulateBody(t));
+  n->is_accumulator = true;
   n->sequence = UINT64_MAX;  // as early as its gradient is complete
-  n->outputs->push_back({t.dtype(), Dims(t.sizes()), t.device()});
+  n->outputs.push_back({t.dtype(), Dims(t.sizes()), t.device()});
   m.accumulator = n;
   OwnedEdge e(n, 0);
   Py_DECREF(as_object(n));

@@ -20,7 +20,7 @@ struct Edge {
 
 // What the gradient for an output must look like.
 struct OutputMeta {
-  DType dtype;
+  DType dtype = DType::Float;
   Dims sizes;
   Device device;
 };
@@ -34,6 +34,23 @@ struct NodeBody {
   virtual int traverse(visitproc, void*) { return 0; }
   // `_saved_<name>` attributes; null without an exception when there is none.
   virtual PyObject* saved(Node&, std::string_view) { return nullptr; }
+};
+
+// The outputs of a node; nearly all have one.
+class OutputList {
+ public:
+  size_t size() const { return size_; }
+  OutputMeta& operator[](size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
+  const OutputMeta& operator[](size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
+  void push_back(OutputMeta m) {
+    if (size_++ == 0) first_ = std::move(m);
+    else rest_.push_back(std::move(m));
+  }
+
+ private:
+  size_t size_ = 0;
+  OutputMeta first_;
+  std::vector<OutputMeta> rest_;
 };
 
 struct NodeHooks {
@@ -56,11 +73,12 @@ struct Node {
   const char* name;
   uint64_t sequence;  // order of creation; later nodes run first
   NodeState* state;   // in the backward run under way
-  std::vector<Edge>* edges;
-  std::vector<OutputMeta>* outputs;
   NodeHooks* hooks;
   PyObject* code;     // where it was made: code object and instruction
   int instruction;
+  bool is_accumulator;
+  SmallVector<Edge, 3> edges;
+  OutputList outputs;
 };
 
 struct AutogradMeta {

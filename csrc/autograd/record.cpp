@@ -5,22 +5,24 @@
 namespace fl {
 namespace {
 
-bool differentiable_input(const Tensor& t) { return t.requires_grad(); }
 
 void save_value(SavedArgument& a, const Value& v) {
   a.value = v;
   switch (v.tag) {
     case Tag::IntList:
-      a.ints.assign(v.ints, v.ints + v.length);
-      a.value.ints = a.ints.data();
+      a.more = std::make_unique<SavedArgument::More>();
+      a.more->ints.assign(v.ints, v.ints + v.length);
+      a.value.ints = a.more->ints.data();
       break;
     case Tag::String:
-      a.text.assign(v.chars, v.length);
-      a.value.chars = a.text.data();
+      a.more = std::make_unique<SavedArgument::More>();
+      a.more->text.assign(v.chars, v.length);
+      a.value.chars = a.more->text.data();
       break;
     case Tag::Complex:
-      a.complex = *v.c;
-      a.value.c = &a.complex;
+      a.more = std::make_unique<SavedArgument::More>();
+      a.more->complex = *v.c;
+      a.value.c = &a.more->complex;
       break;
     case Tag::Object:
     case Tag::Generator:
@@ -34,9 +36,8 @@ void save_value(SavedArgument& a, const Value& v) {
 
 // A node for the op with everything but its outputs.
 Node* make_node(const Entry& entry, const Value* args) {
-  auto* body = new OpBody(entry);
-  size_t n = entry.schema.args.size();
-  body->args = std::make_unique<SavedArgument[]>(n);
+  OpBody* body = OpBody::make(entry);
+  size_t n = body->count;
   Entry& mutable_entry = const_cast<Entry&>(entry);
   if (!entry.node_type) mutable_entry.node_type = make_node_type(entry.node_name.c_str());
   Node* node = new_node(entry.node_type, entry.node_name.c_str(), body);
@@ -49,25 +50,26 @@ Node* make_node(const Entry& entry, const Value* args) {
       a.is_tensor = true;
       a.sizes = Dims(t.sizes());
       a.dtype = t.dtype();
-      a.edge = static_cast<uint32_t>(node->edges->size());
+      a.edge = static_cast<uint32_t>(node->edges.size());
       OwnedEdge e = gradient_edge(t);
       add_edge(node, e.edge);
       if (save) a.tensor.save(t);
     } else if (v.tag == Tag::TensorList) {
       a.is_list = true;
-      a.edge = static_cast<uint32_t>(node->edges->size());
-      a.items.resize(v.length);
+      a.edge = static_cast<uint32_t>(node->edges.size());
+      a.more = std::make_unique<SavedArgument::More>();
+      a.more->items = std::vector<SavedArgument::Item>(v.length);
       for (uint32_t k = 0; k < v.length; k++) {
         const Tensor& t = borrow(v.tensors[k]);
         if (!t) {
           add_edge(node, {});
           continue;
         }
-        a.items[k].sizes = Dims(t.sizes());
-        a.items[k].dtype = t.dtype();
+        a.more->items[k].sizes = Dims(t.sizes());
+        a.more->items[k].dtype = t.dtype();
         OwnedEdge e = gradient_edge(t);
         add_edge(node, e.edge);
-        if (save) a.items[k].tensor.save(t);
+        if (save) a.more->items[k].tensor.save(t);
       }
     } else {
       save_value(a, v);
@@ -82,13 +84,13 @@ void attach_outputs(const Entry& entry, Node* node, std::span<Tensor> outputs) {
   for (size_t i = 0; i < outputs.size(); i++) {
     Tensor& o = outputs[i];
     if (!o) {
-      node->outputs->push_back({DType::Float, Dims(), {}});
+      node->outputs.push_back({DType::Float, Dims(), {}});
       continue;
     }
-    node->outputs->push_back({o.dtype(), Dims(o.sizes()), o.device()});
+    node->outputs.push_back({o.dtype(), Dims(o.sizes()), o.device()});
     bool constant = (entry.constant_outputs >> i & 1) || !is_differentiable(o.dtype());
     if (!constant) set_history(o, node, static_cast<uint32_t>(i));
-    if (i < 4 && (entry.saves_outputs >> i & 1)) body->outputs[i].save_output(o, static_cast<uint32_t>(i));
+    if (i < OpBody::kOutputs && (entry.saves_outputs >> i & 1)) body->output(i).save_output(o, static_cast<uint32_t>(i));
   }
 }
 
@@ -155,7 +157,7 @@ void record_in_place(const Entry& entry, const Value* args, void (*write)(const 
     write(entry, args);
   }
   Node* node = ref.node;
-  node->outputs->push_back({self.dtype(), Dims(self.sizes()), self.device()});
+  node->outputs.push_back({self.dtype(), Dims(self.sizes()), self.device()});
   if (self->base) {
     rebase_view(self, node);
   } else {
@@ -163,12 +165,12 @@ void record_in_place(const Entry& entry, const Value* args, void (*write)(const 
   }
   if (entry.saves_outputs & 1) {
     auto* body = static_cast<OpBody*>(node->body);
-    body->outputs[0].save_output(self, 0);
+    body->output(0).save_output(self, 0);
   }
 }
 
 TensorArray OpBody::apply(Node& node, TensorArray grads) {
-  TensorArray results(node.edges->size());
+  TensorArray results(node.edges.size());
   bool any = false;
   for (Tensor& g : grads) any |= g.defined();
   if (!any) return results;
@@ -178,24 +180,32 @@ TensorArray OpBody::apply(Node& node, TensorArray grads) {
   return results;
 }
 
+OpBody* OpBody::make(const Entry& entry) {
+  size_t n = entry.schema.args.size();
+  static_assert(sizeof(OpBody) % alignof(SavedArgument) == 0);
+  void* room = PyObject_Malloc(sizeof(OpBody) + n * sizeof(SavedArgument));
+  if (!room) throw std::bad_alloc();
+  OpBody* body = new (room) OpBody(entry);
+  body->count = n;
+  body->args = reinterpret_cast<SavedArgument*>(static_cast<char*>(room) + sizeof(OpBody));
+  for (size_t i = 0; i < n; i++) new (body->args + i) SavedArgument;
+  return body;
+}
+
+OpBody::~OpBody() {
+  for (size_t i = 0; i < count; i++) args[i].~SavedArgument();
+}
+
 void OpBody::release_saved() {
-  if (!args) return;
-  for (size_t i = 0; i < entry->schema.args.size(); i++) {
-    args[i].tensor.release();
-    for (auto& item : args[i].items) item.tensor.release();
-  }
-  for (SavedTensor& o : outputs) o.release();
+  for_each_saved([](SavedTensor& s) { s.release(); });
 }
 
 int OpBody::traverse(visitproc visit, void* arg) {
-  for (size_t i = 0; i < entry->schema.args.size(); i++) {
-    if (int r = args[i].tensor.traverse(visit, arg)) return r;
-    for (auto& item : args[i].items)
-      if (int r = item.tensor.traverse(visit, arg)) return r;
-  }
-  for (SavedTensor& o : outputs)
-    if (int r = o.traverse(visit, arg)) return r;
-  return 0;
+  int result = 0;
+  for_each_saved([&](SavedTensor& s) {
+    if (!result) result = s.traverse(visit, arg);
+  });
+  return result;
 }
 
 PyObject* OpBody::saved(Node& node, std::string_view name) {
@@ -206,7 +216,7 @@ PyObject* OpBody::saved(Node& node, std::string_view name) {
   };
   if (name.substr(0, 6) == "result") {
     size_t i = name.size() > 6 ? name[6] - '0' : 0;
-    return i < 4 && outputs[i].is_saved() ? hand_out(outputs[i].get(node)) : nullptr;
+    return i < kOutputs && output(i).is_saved() ? hand_out(output(i).get(node)) : nullptr;
   }
   int i = entry->schema.argument(name == "self" ? "input" : name);
   if (i < 0) return nullptr;
@@ -228,7 +238,7 @@ PyObject* OpBody::saved(Node& node, std::string_view name) {
 
 Tensor Vjp::grad(int i) {
   if (grads_[i].defined()) return grads_[i];
-  const OutputMeta& m = (*node_.outputs)[i];
+  const OutputMeta& m = node_.outputs[i];
   Tensor zeros = empty(m.sizes, m.dtype, m.device);
   raw_fill(zeros, Scalar(0));
   return zeros;

@@ -16,23 +16,21 @@
 namespace fl {
 namespace {
 
-// Classes are powers of two and the three quarters between them: at most 25 % of a block is unused.
-constexpr int kClasses = 4 * 11 + 1;
+// Classes are multiples of 64 up to 512, then powers of two and the three quarters between them: past 512 at most a fifth of a
+// block is unused.
+constexpr int kClasses = 8 + 4 * 7;
 constexpr size_t kPerClassBytes = 1 << 20;
 constexpr size_t kHuge = 2 << 20;
 
 inline int class_of(size_t bytes) {
-  if (bytes <= 64) return 0;
-  int log = 63 - __builtin_clzll(bytes - 1);             // 2^log < bytes <= 2^(log+1)
-  size_t quarter = size_t(1) << (log - 2);
-  int step = static_cast<int>((bytes - (size_t(1) << log) + quarter - 1) / quarter);
-  return (log - 6) * 4 + step;
+  if (bytes <= 512) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / 64);
+  int log = 63 - __builtin_clzll(bytes - 1);  // 2^log < bytes <= 2^(log+1)
+  return 8 + (log - 9) * 4 + static_cast<int>((bytes - 1 - (size_t(1) << log)) >> (log - 2));
 }
 inline size_t class_bytes(int c) {
-  if (c == 0) return 64;
-  int log = 6 + (c - 1) / 4, step = (c - 1) % 4 + 1;
-  size_t bytes = (size_t(1) << log) + step * (size_t(1) << (log - 2));
-  return (bytes + 63) & ~size_t(63);
+  if (c < 8) return 64 * (c + 1);
+  int log = 9 + (c - 8) / 4, step = (c - 8) % 4 + 1;
+  return (size_t(1) << log) + step * (size_t(1) << (log - 2));
 }
 
 struct FreeNode {

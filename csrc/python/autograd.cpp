@@ -20,11 +20,11 @@ const char* package_name = "flambeau";
 Node* node_of(PyObject* o) { return reinterpret_cast<Node*>(o); }
 
 PyObject* next_functions(PyObject* self, void*) {
-  auto* edges = node_of(self)->edges;
-  size_t n = edges ? edges->size() : 0;
+  auto& edges = node_of(self)->edges;
+  size_t n = edges.size();
   PyObject* tuple = PyTuple_New(n);
   for (size_t i = 0; i < n; i++) {
-    Edge& e = (*edges)[i];
+    Edge& e = edges[i];
     PyObject* node = e.node ? reinterpret_cast<PyObject*>(e.node) : Py_None;
     PyTuple_SET_ITEM(tuple, i, Py_BuildValue("(OI)", node, e.slot));
   }

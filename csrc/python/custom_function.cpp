@@ -47,7 +47,7 @@ struct FunctionBody : NodeBody {
     // Too many are fine as long as the rest is None.
     while (given > inputs && PyTuple_GET_ITEM(r.get(), given - 1) == Py_None) given--;
     FL_CHECK(given == inputs, "function ", node.name, " returned an incorrect number of gradients (expected ", inputs, ", got ", given, ")");
-    TensorArray out(node.edges->size());
+    TensorArray out(node.edges.size());
     size_t edge = 0;
     for (size_t i = 0; i < inputs; i++) {
       PyObject* o = PyTuple_GET_ITEM(r.get(), i);
@@ -155,7 +155,7 @@ bool holds(PyObject* tuple, PyObject* x) {
 PyRef wire_output(Node* node, FunctionBody* body, PyObject* o, uint32_t i, PyObject* args, bool recording) {
   if (!is_tensor(o)) {
     body->shapes.push_back({DType::Bool, Dims(), {}});
-    node->outputs->push_back({DType::Bool, Dims(), {}});
+    node->outputs.push_back({DType::Bool, Dims(), {}});
     return PyRef::share(o);
   }
   Tensor t = Tensor::share(o);
@@ -167,7 +167,7 @@ PyRef wire_output(Node* node, FunctionBody* body, PyObject* o, uint32_t i, PyObj
     t = alias(t);
   }
   body->shapes.push_back({t.dtype(), Dims(t.sizes()), t.device()});
-  node->outputs->push_back({t.dtype(), Dims(t.sizes()), t.device()});
+  node->outputs.push_back({t.dtype(), Dims(t.sizes()), t.device()});
   if (!recording || holds(body->constant, o) || !is_differentiable(t.dtype())) {
     if (recording && holds(body->constant, o) && t.requires_grad()) {
       t = alias(t);

@@ -43,13 +43,12 @@ bool convert_ints(PyObject* o, const Argument& a, Parsed& p, Value& v) {
     if (a.repeat == 0 && !a.optional && !is_tensor(o) && !PyLong_Check(o)) return false;
     if (a.repeat == 0) return false;
     if (!to_int(o, &one)) return false;
-    p.lists().ints.emplace_back();
-    p.lists().ints.back().resize(a.repeat, one);
-    v = Value(IntList(p.lists().ints.back()));
+    auto& repeated = p.new_int_list();
+    repeated.resize(a.repeat, one);
+    v = Value(IntList(repeated));
     return true;
   }
-  p.lists().ints.emplace_back();
-  auto& list = p.lists().ints.back();
+  auto& list = p.new_int_list();
   Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
   for (Py_ssize_t i = 0; i < n; i++) {
     if (!to_int(PySequence_Fast_GET_ITEM(o, i), &one)) return false;
@@ -259,6 +258,8 @@ bool parse_arguments(const Entry& entry, const Arguments& args, bool allow_out, 
     return false;
   };
   for (size_t i = 0; i < n; i++) p.objects[i] = nullptr;
+  for (int i = 0; i < p.int_lists_used; i++) p.int_lists[i].clear();
+  p.int_lists_used = 0;
   Py_ssize_t given = args.positional;
   int first = args.is_method ? 1 : 0;
   // One list of ints may be spread over the positional arguments: view(2, 3).
@@ -269,8 +270,7 @@ bool parse_arguments(const Entry& entry, const Arguments& args, bool allow_out, 
     if (given > first + 1 || (!PyTuple_Check(x) && !PyList_Check(x) && s.args[first].repeat == 0 && to_int(x, &ignored))) spread = true;
   }
   if (spread) {
-    p.lists().ints.emplace_back();
-    auto& list = p.lists().ints.back();
+    auto& list = p.new_int_list();
     for (Py_ssize_t i = first; i < given; i++) {
       int64_t v;
       if (!to_int(args.items[i], &v)) return no("argument ", s.args[first].name, " (position ", i - first + 1, ") must be a tuple of ints, but found element of type ", describe(args.items[i]));

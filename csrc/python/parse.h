@@ -18,12 +18,18 @@ struct Parsed {
   PyObject* out = nullptr;
   // Lists that values point into; most calls have none.
   struct Lists {
-    std::deque<SmallVector<int64_t, 8>> ints;
     std::deque<std::vector<double>> floats;
     std::deque<std::vector<Tensor>> tensors;
     std::deque<std::vector<Scalar>> scalars;
     std::deque<std::complex<double>> complexes;
   };
+  static constexpr int kIntLists = 8;
+  SmallVector<int64_t, 6> int_lists[kIntLists];
+  int int_lists_used = 0;
+  SmallVector<int64_t, 6>& new_int_list() {
+    FL_CHECK(int_lists_used < kIntLists, "too many lists of ints in one call");
+    return int_lists[int_lists_used++];
+  }
   std::unique_ptr<Lists> made;
   Lists& lists() {
     if (!made) made = std::make_unique<Lists>();

@@ -40,6 +40,15 @@ void write_dims(TensorObject* t, IntList sizes, IntList strides) {
     t->flags |= kHeapDims;
     t->sizes = room;
     t->strides = room + n;
+  } else if (sizes.data() != t->inline_dims && strides.data() != t->inline_dims + 5) {
+    if (t->flags & kHeapDims) PyMem_Free(t->sizes);
+    t->flags &= ~kHeapDims;
+    t->sizes = t->inline_dims;
+    t->strides = t->inline_dims + 5;
+    for (size_t d = 0; d < n; d++) {
+      t->sizes[d] = sizes[d];
+      t->strides[d] = strides[d];
+    }
   } else {
     int64_t copy[10];
     std::copy(sizes.begin(), sizes.end(), copy);

@@ -57,23 +57,48 @@ Types decide_types(const Entry& entry, const PointwiseInfo& p, DType common) {
   return t;
 }
 
+// Small dense operands of one floating type, or one and a number: no decisions to make.
+bool quick_binary(const PointwiseInfo& p, const Value* args, Tensor* result) {
+  constexpr int64_t kElements = 4096, kNumberElements = 64;
+  const TensorObject* a = args[0].tensor;
+  int type = static_cast<int>(a->dtype);
+  Loop loop = p.loops[type];
+  if (!loop || !is_floating(a->dtype) || p.rule > Rule::Boolean || p.params || p.mask_inputs || !(a->flags & kContiguous) || (a->flags & kWrappedNumber) ||
+      !a->data || a->numel > kElements)
+    return false;
+  DType result_type = p.gives_bool[type] ? DType::Bool : a->dtype;
+  if (p.rule == Rule::Boolean && result_type != DType::Bool) return false;
+  const char* in[2] = {a->data, nullptr};
+  alignas(64) char number[kNumberElements * 8];
+  if (args[1].is_tensor() && !(args[1].tensor->flags & kWrappedNumber)) {
+    const TensorObject* b = args[1].tensor;
+    if (b->dtype != a->dtype || !(b->flags & kContiguous) || !b->data || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
+    in[1] = b->data;
+  } else {
+    if (a->numel > kNumberElements) return false;
+    Value v = args[1];
+    if (v.is_tensor()) {
+      const TensorObject* b = v.tensor;
+      if (b->dtype != DType::Double || b->ndim) return false;
+      v = Value(*reinterpret_cast<const double*>(b->data));
+    }
+    if (v.tag != Tag::Float && v.tag != Tag::Int) return false;
+    double value = v.to_double();
+    if (a->dtype == DType::Float) std::fill_n(reinterpret_cast<float*>(number), a->numel, static_cast<float>(value));
+    else std::fill_n(reinterpret_cast<double*>(number), a->numel, value);
+    in[1] = number;
+  }
+  *result = empty({a->sizes, a->ndim}, result_type);
+  loop(result->bytes(), in, a->numel, nullptr);
+  return true;
+}
+
 }  // namespace
 
 Result pointwise_kernel(const Entry& entry, const Value* args, const Destination* dest) {
   const PointwiseInfo& p = *entry.pointwise;
-  // Equal types, sizes and dense order: no decisions to make.
-  if (!dest && p.inputs == 2 && !p.mask_inputs && args[0].is_tensor() && args[1].is_tensor()) {
-    const TensorObject *a = args[0].tensor, *b = args[1].tensor;
-    Loop loop = p.loops[static_cast<int>(a->dtype)];
-    if (a->dtype == b->dtype && loop && (a->flags & b->flags & kContiguous) && a->numel <= 4096 && p.rule <= Rule::Float && !p.params &&
-        !((a->flags | b->flags) & kWrappedNumber) && a->data && b->data && is_floating(a->dtype) && !p.gives_bool[static_cast<int>(a->dtype)] &&
-        equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) {
-      Tensor out = empty({a->sizes, a->ndim}, a->dtype);
-      const char* in[2] = {a->data, b->data};
-      loop(out.bytes(), in, a->numel, nullptr);
-      return Result(std::move(out));
-    }
-  }
+  Tensor quick;
+  if (!dest && p.inputs == 2 && args[0].is_tensor() && quick_binary(p, args, &quick)) return Result(std::move(quick));
   TypePromoter promoter;
   Tensor converted[4];  // numbers as operands
   const Tensor* inputs[4];
