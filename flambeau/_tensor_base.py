@@ -14,7 +14,8 @@ def tensor_repr(tensor: Any, *, tensor_contents: Any = None) -> str:
     from . import _tensor_str
 
     if type(tensor) is not Tensor and _C._has_torch_function((tensor,)):
-        return _C._call_torch_function(Tensor.__repr__, (tensor,), (tensor,), {})
+        keywords = {} if tensor_contents is None else {"tensor_contents": tensor_contents}
+        return _C._call_torch_function(Tensor.__repr__, (tensor,), (tensor,), keywords)
     return _tensor_str._str(tensor, tensor_contents=tensor_contents)
 
 
@@ -68,6 +69,10 @@ class _Methods:
     """Attached to the C type below."""
 
     __array_priority__ = 1000
+
+    def __repr__(self, *, tensor_contents=None):
+        """The text of the tensor; `tensor_contents` replaces its numbers."""
+        return tensor_repr(self, tensor_contents=tensor_contents)
 
     def __len__(self):
         return self.shape[0]
