@@ -1,6 +1,7 @@
 // Copying, filling and converting.
 #include "autograd/record.h"
 #include "ops/api.h"
+#include "ops/factory.h"
 #include "tile/program.h"
 
 namespace fl {
@@ -59,9 +60,6 @@ void raw_fill(const Tensor& t, const Scalar& value) {
   run_program(p);
 }
 
-namespace {
-
-// The value as the type holds it, or an error where it doesn't fit an integer type.
 void check_fits(const Scalar& value, DType dtype, const char* op) {
   FL_CHECK(!value.is_complex() || is_complex(dtype) || value.c[1] == 0, op, ": value ", value, " cannot be converted to type ", info(dtype).name, " without overflow");
   if (!is_integral(dtype, false)) return;
@@ -77,6 +75,8 @@ void check_fits(const Scalar& value, DType dtype, const char* op) {
   });
   FL_CHECK(fits, op, ": value ", value, " cannot be converted to type ", info(dtype).name, " without overflow");
 }
+
+namespace {
 
 Tensor copy_(const Tensor& self, const Tensor& source, bool) {
   Dims shape = broadcast(self.sizes(), source.sizes(), "copy_");

@@ -16,6 +16,7 @@ struct ThreadState {
   bool function_disabled = false;         // DisableTorchFunctionSubclass
   bool function_modes_disabled = false;   // DisableTorchFunction: modes too
   bool autocast = false;
+  Device default_device;            // where factory functions put tensors
 };
 
 // The extension is loaded by dlopen; its few bytes of thread-local state fit the static block, which makes access one load.
