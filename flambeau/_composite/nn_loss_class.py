@@ -240,7 +240,7 @@ def multi_margin_loss(input, target, p, margin, weight, size_average, reduce, re
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise RuntimeError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
+        raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
     if input.dim() > 2 or (input.dim() and input.size(-1) == 0):
         raise RuntimeError(
             "multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, got "

@@ -52,11 +52,13 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        # PyTorch's window, which reaches one channel further back than forward.
-        reach = (self.size - 1) // 2 + 1
-        squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach - 1))
+        reach = (self.size - 1) // 2
+        squares = input.square()
+        padded = F.pad(squares, (0, 0, 0, 0, reach, reach))
         channels = input.size(1)
-        window = sum(squares.narrow(1, i, channels) for i in range(2 * reach))
+        window = sum(padded.narrow(1, i, channels) for i in range(2 * reach + 1))
+        # PyTorch never takes the first channel out of its running sum again, and trained models expect that.
+        window = window + F.pad(squares[:, :1].expand_as(squares), (0, 0, 0, 0, reach + 1, -reach - 1))
         return input * (self.k + self.alpha / self.size * window).pow(-self.beta)
 
     def extra_repr(self) -> str:

@@ -94,6 +94,8 @@ class RNNBase(Module):
         for name, given in (("input_size", input_size), ("hidden_size", hidden_size)):
             if not isinstance(given, int):
                 raise TypeError(f"{name} should be of type int, got: {type(given).__name__}")
+        if input_size <= 0:
+            raise ValueError("input_size must be greater than zero")
         if hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if num_layers <= 0:
