@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from .. import Tensor, no_grad
+from .. import Tensor, empty_like, no_grad, where
 
 __all__ = [
     "calculate_gain",
@@ -64,14 +64,25 @@ def _no_grad_trunc_normal_(tensor: Tensor, mean: float, std: float, a: float, b:
             "The distribution of values may be incorrect.",
             stacklevel=3,
         )
+    low, high = (a - mean) / std, (b - mean) / std
+    share = 0.5 * (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0)))
     with no_grad():
-        # Inverse transform: uniform between the distribution's values at the bounds, then the inverse of the
-        # distribution function, both written with erf.
-        low, high = (math.erf((bound - mean) / std / math.sqrt(2.0)) for bound in (a, b))
-        tensor.uniform_(low, high, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if share > 0.3:
+            tensor.normal_(mean, std, generator=generator)
+            while bool((outside := (tensor < a) | (tensor > b)).any()):
+                again = empty_like(tensor).normal_(mean, std, generator=generator)
+                tensor.copy_(where(outside, again, tensor))
+            return tensor
+        # Few normal values would be inside: draw uniform ones and keep each with its density, relative to the highest.
+        highest = 0.0 if low <= 0 <= high else min(low * low, high * high)
+        waiting = None
+        while waiting is None or bool(waiting.any()):
+            drawn = empty_like(tensor).uniform_(a, b, generator=generator)
+            density = ((highest - ((drawn - mean) / std) ** 2) / 2).exp()
+            kept = empty_like(tensor).uniform_(0, 1, generator=generator) <= density
+            tensor.copy_(drawn if waiting is None else where(waiting & kept, drawn, tensor))
+            waiting = ~kept if waiting is None else waiting & ~kept
+        return tensor
 
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
@@ -220,7 +231,7 @@ def kaiming_normal_(
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     """A (semi-)orthogonal matrix times `gain`; dimensions after the first count as one (Saxe et al., 2013)."""
-    from .. import empty_like, linalg
+    from .. import linalg
 
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
