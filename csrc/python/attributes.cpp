@@ -147,6 +147,7 @@ PyGetSetDef attributes[] = {
     {"_is_param", get_is_parameter, set_is_parameter, nullptr, nullptr},
     {"_backward_hooks", get_hooks, nullptr, nullptr, nullptr},
     {"_post_accumulate_grad_hooks", get_post_hooks, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
 // ---- methods
