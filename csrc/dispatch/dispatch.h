@@ -36,6 +36,13 @@ Tensor raw_clone(const Tensor& t);
 // Copies values with conversion and broadcasting; doesn't record.
 void raw_copy(const Tensor& to, const Tensor& from);
 void raw_fill(const Tensor& t, const Scalar& value);
+// The tensor itself when it is contiguous, else a contiguous copy.
+inline Tensor raw_contiguous(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  Tensor r = empty(t.sizes(), t.dtype(), t.device());
+  raw_copy(r, t);
+  return r;
+}
 // Checks that `t` may be written to in place and says why not otherwise. Doesn't look at autograd.
 void check_writable(const Tensor& t, const char* op);
 void bump_version(const Tensor& t);

@@ -94,6 +94,7 @@ void resize_storage(Storage* s, int64_t bytes) {
 }
 
 void destroy_storage(Storage* s) {
+  if (s->cache) s->release_cache(s->cache);
   if (!s->release) {
     free_block(s, s->capacity);
     return;

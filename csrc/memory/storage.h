@@ -19,6 +19,8 @@ struct Storage {
   size_t capacity;   // of the block this header stands in, or of the separate block at `data`
   void (*release)(Storage*);  // how `data` is given back; null: it stands behind this header
   void* owner;                // for foreign memory: what keeps it alive
+  void* cache;                // data derived from the bytes, valid for one value of `writes`
+  void (*release_cache)(void*);
 };
 
 // Memory of our own, not initialised. On the meta device only the size is kept.
