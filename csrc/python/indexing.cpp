@@ -150,7 +150,7 @@ int set_item(PyObject* o, PyObject* key, PyObject* value) {
       PyRef r = checked(call_torch_function(method, args, 3, nullptr));
       return 0;
     }
-    static const Op copy("copy_"), fill("fill_"), index_put("index_put_");
+    static const Op copy("copy_"), fill("fill_"), index_put("index_put");
     check_writable(self, "__setitem__");
     Index r = resolve(self, key);
     Tensor source;
@@ -169,7 +169,7 @@ int set_item(PyObject* o, PyObject* key, PyObject* value) {
     }
     if (is_scalar) source = scalar_tensor(number, self.dtype());
     else if (source.dtype() != self.dtype()) source = to_dtype(source, self.dtype());
-    index_put.run(r.view, r.tensors, source, false);
+    index_put.in_place(r.view, r.tensors, source, false);
     return 0;
   });
 }
