@@ -34,7 +34,7 @@ struct ContiguousVector {
 
 template <class T>
 T loop_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride) {
-  using Sum = typename detail::Accumulator<T>::type;
+  using Sum = typename Accumulator<T>::type;
   Sum sum(0);
   for (int64_t i = 0; i < n; ++i) {
     sum += multiply(static_cast<Sum>(x[i * x_stride]), static_cast<Sum>(y[i * y_stride]));
