@@ -6,8 +6,9 @@ namespace {
 
 Tensor sum_over(const Tensor& x, uint64_t mask, bool keepdim, std::optional<DType> dtype) {
   DType t = sum_type(x, dtype);
+  if (t == DType::Bool) return reduce(Reduction::Any, x, mask, keepdim, t);
   bool direct = !dtype || is_integral(x.dtype(), true) == is_integral(t, true);
-  direct = direct && is_complex(x.dtype()) == is_complex(t) && !(t == DType::Double && x.dtype() != t) && t != DType::Bool;
+  direct = direct && is_complex(x.dtype()) == is_complex(t) && !(t == DType::Double && x.dtype() != t);
   return reduce(Reduction::Sum, direct ? x : raw_cast(x, t), mask, keepdim, t);
 }
 Tensor sum_all(const Tensor& input, std::optional<DType> dtype) { return sum_over(input, all_dims(input), false, dtype); }
