@@ -14,6 +14,7 @@ struct Table {
   std::vector<OpGroup*> groups;
   std::unordered_map<std::string_view, OpGroup*> by_name;
   std::unordered_map<std::string_view, Entry*> by_id;
+  std::vector<std::pair<std::string, std::string>> aliases;  // and what they stand for
 };
 Table& table() {
   static Table* t = new Table;
@@ -36,27 +37,55 @@ std::string default_node_name(const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+// Completes an entry whose schema is set and puts it into the table.
+void add_entry(Entry* e) {
+  const Schema& s = e->schema;
+  e->id = s.overload.empty() ? s.name : s.name + "." + s.overload;
+  e->public_name = s.name.substr(s.name.rfind('.') == std::string::npos ? 0 : s.name.rfind('.') + 1);
+  Table& t = table();
+  auto found = t.by_name.find(s.name);
+  OpGroup* group = found == t.by_name.end() ? nullptr : found->second;
+  if (!group) {
+    group = new OpGroup{s.name, {}, {}};
+    t.by_name[group->name] = group;  // the key views the group's own string
+    t.groups.push_back(group);
+  }
+  group->overloads.push_back(e);
+  FL_CHECK(!t.by_id.contains(e->id), "op ", e->id, " is declared twice");
+  t.by_id[e->id] = e;
+}
+
+}  // namespace
+
 Define::Define(const char* text) {
   auto* e = new Entry;
   e->schema = parse_schema(text);
   finish_schema(e->schema);
-  const Schema& s = e->schema;
-  e->id = s.overload.empty() ? s.name : s.name + "." + s.overload;
-  e->public_name = s.name.substr(s.name.rfind('.') == std::string::npos ? 0 : s.name.rfind('.') + 1);
+  add_entry(e);
   e->node_name = default_node_name(e->public_name);
-  Table& t = table();
-  OpGroup*& group = t.by_name[s.name];
-  if (!group) {
-    group = new OpGroup{s.name, {}, {}};
-    t.by_name.erase(s.name);  // the key must view the group's own string
-    t.by_name[group->name] = group;
-    t.groups.push_back(group);
-    group = t.by_name[group->name];
-  }
-  t.by_name[s.name]->overloads.push_back(e);
-  FL_CHECK(!t.by_id.contains(e->id), "op ", e->id, " is declared twice");
-  t.by_id[e->id] = e;
   entry_ = e;
+}
+
+Define& Define::alias(const char* name) {
+  declare_alias(name, entry_->schema.text.c_str());
+  return *this;
+}
+
+void declare_alias(const char* alias, const char* schema) { table().aliases.emplace_back(alias, parse_schema(schema).name); }
+
+void resolve_aliases() {
+  auto aliases = std::move(table().aliases);
+  for (auto& [alias, target] : aliases) {
+    OpGroup* group = find_group(target);
+    for (Entry* original : std::vector<Entry*>(group->overloads)) {
+      auto* e = new Entry(*original);
+      e->schema.name = alias;
+      e->schema.text = alias + original->schema.text.substr(target.size());
+      add_entry(e);
+    }
+  }
 }
 
 void Define::check_arity(size_t n) {

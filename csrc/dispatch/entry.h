@@ -152,6 +152,8 @@ class Define {
   Define& constant_outputs(uint32_t mask) { entry_->constant_outputs = mask; return *this; }
   Define& node(const char* name) { entry_->node_name = name; return *this; }
   Define& returns_self() { entry_->returns_self_ok = true; return *this; }
+  // The whole name, with all its overloads, is also known as `name`.
+  Define& alias(const char* name);
   Define& doc(const char* text) { entry_->doc = text; return *this; }
   Entry* entry() { return entry_; }
 
@@ -165,6 +167,10 @@ class Define {
 struct Declare {
   explicit Declare(void (*f)()) { f(); }
 };
+
+// Another name for all overloads of the op of `schema`; it exists once resolve_aliases has run, when everything is declared.
+void declare_alias(const char* alias, const char* schema);
+void resolve_aliases();
 
 const std::vector<OpGroup*>& all_groups();
 OpGroup* find_group(std::string_view name);      // by schema name: "nn.softplus"

@@ -22,7 +22,7 @@ FL_UNARY_API(lgamma) FL_UNARY_API(digamma) FL_UNARY_API(isnan) FL_UNARY_API(isin
 FL_UNARY_API(square) FL_UNARY_API(logical_not) FL_UNARY_API(real) FL_UNARY_API(imag) FL_UNARY_API(clone)
 FL_BINARY_API(pow) FL_BINARY_API(eq) FL_BINARY_API(ne) FL_BINARY_API(lt) FL_BINARY_API(le) FL_BINARY_API(gt) FL_BINARY_API(ge)
 FL_BINARY_API(logical_and) FL_BINARY_API(logical_or) FL_BINARY_API(xlogy) FL_BINARY_API(maximum) FL_BINARY_API(minimum)
-FL_BINARY_API(masked_fill_zero)
+FL_BINARY_API(floor_divide) FL_BINARY_API(atan2)
 #undef FL_UNARY_API
 #undef FL_BINARY_API
 
@@ -30,6 +30,7 @@ inline Tensor conj(const Tensor& x) {
   static const Op op("conj");
   return x.is_complex() ? op(x) : x;
 }
+inline Scalar conj(const Scalar& s) { return s.is_complex() ? Scalar(std::conj(s.to_complex())) : s; }
 inline Tensor polygamma(int64_t n, const Tensor& x) { static const Op op("polygamma"); return op(n, x); }
 
 #define FL_OPERATOR(symbol, name)                                                                                       \
@@ -61,6 +62,9 @@ template <class A, class B> inline Tensor where(const Tensor& mask, const A& a, 
   static const Op op("where");
   return op(mask, detail::as_value(a), detail::as_value(b));
 }
+
+// A zero gradient stays zero even where the derivative is infinite: the branch that where() didn't take sends none.
+inline Tensor zero_stays(const Tensor& g, const Tensor& product) { return where(g == 0, g, product); }
 
 inline Tensor sum(const Tensor& x, IntList dims, bool keepdim = false) { static const Op op("sum.dim"); return op(x, dims, keepdim); }
 inline Tensor sum(const Tensor& x) { static const Op op("sum"); return op(x); }

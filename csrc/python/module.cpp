@@ -221,6 +221,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_callables(m, name);
     init_array(m);
     init_module_fast(m);
+    resolve_aliases();
     for (OpGroup* g : all_groups()) attach_methods(g);
     return module.detach();
   });

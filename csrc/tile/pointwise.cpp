@@ -25,6 +25,7 @@ DType fallback(const PointwiseInfo& info, DType t) {
   if ((t == DType::Half || t == DType::BFloat16) && has(DType::Float)) return DType::Float;
   if (is_integral(t, true)) {
     if (t == DType::Bool && has(DType::UInt8)) return DType::UInt8;
+    if (item_size(t) <= 2 && has(DType::Int32)) return DType::Int32;
     if (has(DType::Int64)) return DType::Int64;
   }
   return t;
@@ -39,120 +40,204 @@ Param make_param(const Scalar& s) {
   return {s.to_double(), c.imag(), s.to_int()};
 }
 
-struct Types {
-  DType compute, loop_result, result;
+// A tensor or a number.
+struct Operand {
+  const Tensor* tensor = nullptr;
+  DType dtype = DType::Float;
+  Scalar number;
+  alignas(16) char value[16];
+
+  IntList sizes() const { return tensor ? tensor->sizes() : IntList(); }
+  char* data() { return tensor ? tensor->bytes() : value; }
 };
 
-Types decide_types(const Entry& entry, const PointwiseInfo& p, DType common) {
+void set_number(Operand& o, const Scalar& s) {
+  o.number = s;
+  o.dtype = s.natural_dtype();
+  visit_dtype(o.dtype, [&]<class T>() { *reinterpret_cast<T*>(o.value) = s.to<T>(); });
+}
+
+bool holds(DType t, int64_t v) {
+  if (t == DType::Int64) return true;
+  if (t == DType::UInt64) return v >= 0;
+  int bits = 8 * static_cast<int>(item_size(t)) - (info(t).is_signed ? 1 : 0);
+  return t == DType::Bool ? v == 0 || v == 1 : v >= (info(t).is_signed ? -(int64_t(1) << bits) : 0) && v < (int64_t(1) << bits);
+}
+
+struct Types {
+  DType common, compute, loop_result, result;
+};
+
+Types decide_types(const Entry& entry, const PointwiseInfo& p, const Operand* in, DType common) {
+  if (p.bool_refusal)
+    for (int i = 0; i < p.inputs; i++) FL_CHECK(in[i].dtype != DType::Bool, entry.public_name, ": ", p.bool_refusal);
   if ((p.rule == Rule::Float || p.rule == Rule::FloatReal) && is_integral(common, true)) common = default_dtype();
-  if (p.refuses_bool && common == DType::Bool)
-    fail(entry.public_name, ": not supported for bool tensors; use a logical or bitwise op instead");
-  if (p.refuses_complex && is_complex(common)) refuse_type(entry, common);
-  DType compute = fallback(p, common);
+  if ((p.lacks_bool && common == DType::Bool) || (p.lacks_complex && is_complex(common))) refuse_type(entry, common);
+  DType wide = common;
+  if (p.by_value && is_integral(common, true)) {
+    for (int i = 0; i < p.inputs; i++)
+      if (in[i].tensor && in[i].dtype != common && !(p.mask_inputs >> i & 1)) wide = promote(wide, in[i].dtype);
+    for (int i = 0; i < p.inputs; i++)
+      if (!in[i].tensor && !holds(wide, in[i].number.to_int())) wide = DType::Int64;
+  }
+  if (p.rule == Rule::ToComplex) {
+    if (common != DType::Float && common != DType::Double && common != DType::Half) refuse_type(entry, common);
+    common = wide = complex_of(common);
+  }
+  DType compute = fallback(p, wide);
   if (!p.loops[static_cast<int>(compute)]) refuse_type(entry, common);
   bool mask = p.gives_bool[static_cast<int>(compute)];
-  Types t{compute, mask ? DType::Bool : compute, common};
+  Types t{common, compute, mask ? DType::Bool : compute, common};
   if (mask || p.rule == Rule::Boolean) t.result = DType::Bool;
   if (p.rule == Rule::Real || p.rule == Rule::FloatReal) t.result = real_of(common);
   return t;
 }
 
-// Small dense operands of one floating type, or one and a number: no decisions to make.
-bool quick_binary(const PointwiseInfo& p, const Value* args, Tensor* result) {
-  constexpr int64_t kElements = 4096, kNumberElements = 64;
+void check_param(const Entry& entry, const PointwiseInfo& p, const Types& t, int i, const Scalar& s) {
+  const std::string& name = entry.schema.args[p.inputs + i].name;
+  FL_CHECK(is_complex(t.compute) || !s.is_complex(), entry.public_name, ": argument ", name, " must be real, got ", s);
+  if (name != "alpha" && name != "value") return;
+  FL_CHECK(s.type != Scalar::Type::Bool || t.common == DType::Bool || name != "alpha", entry.public_name, ": a bool alpha needs bool operands, got ", info(t.common).name);
+  FL_CHECK(!is_integral(t.common, true) || s.is_integral(), entry.public_name, ": for integral input tensors, argument ", name,
+           " must not be a floating point number");
+}
+
+void check_divisor(const Entry& entry, const Operand& divisor) {
+  bool zero = false;
+  if (!divisor.tensor) {
+    zero = divisor.number.to_int() == 0;
+  } else if (divisor.tensor->numel() && !divisor.tensor->is_meta()) {
+    Tensor dense = divisor.tensor->is_contiguous() ? *divisor.tensor : raw_clone(*divisor.tensor);
+    visit_dtype(dense.dtype(), [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) {
+        const T* values = dense.data<T>();
+        for (int64_t i = 0, n = dense.numel(); i < n; i++) zero |= values[i] == 0;
+      }
+    });
+  }
+  FL_CHECK(!zero, "ZeroDivisionError: ", entry.public_name, " of integers by zero");
+}
+
+constexpr int64_t kSmall = 4096;
+constexpr int64_t kFillTile = 512;
+
+// Few elements of one type in dense order, perhaps with a number: no decisions to make. False where that isn't so.
+bool run_small(const PointwiseInfo& p, const Value* args, Tensor& out) {
+  if (!args[0].is_tensor() || p.inputs > 2) return false;
   const TensorObject* a = args[0].tensor;
   int type = static_cast<int>(a->dtype);
-  Loop loop = p.loops[type];
-  if (!loop || !is_floating(a->dtype) || p.rule > Rule::Boolean || p.params || p.mask_inputs || !(a->flags & kContiguous) || (a->flags & kWrappedNumber) ||
-      !a->data || a->numel > kElements)
-    return false;
-  DType result_type = p.gives_bool[type] ? DType::Bool : a->dtype;
-  if (p.rule == Rule::Boolean && result_type != DType::Bool) return false;
-  const char* in[2] = {a->data, nullptr};
-  alignas(64) char number[kNumberElements * 8];
-  if (args[1].is_tensor() && !(args[1].tensor->flags & kWrappedNumber)) {
-    const TensorObject* b = args[1].tensor;
-    if (b->dtype != a->dtype || !(b->flags & kContiguous) || !b->data || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
-    in[1] = b->data;
-  } else {
-    if (a->numel > kNumberElements) return false;
-    Value v = args[1];
-    if (v.is_tensor()) {
-      const TensorObject* b = v.tensor;
-      if (b->dtype != DType::Double || b->ndim) return false;
-      v = Value(*reinterpret_cast<const double*>(b->data));
+  if (!p.direct[type] || a->numel > kSmall || !(a->flags & kContiguous) || !a->data || (a->flags & kWrappedNumber)) return false;
+  const TensorObject* b = nullptr;
+  Value number;
+  if (p.inputs == 2) {
+    number = args[1];
+    if (number.is_tensor() && (number.tensor->flags & kWrappedNumber) && number.tensor->dtype == DType::Double && number.tensor->ndim == 0)
+      number = Value(*reinterpret_cast<const double*>(number.tensor->data));
+    if (number.is_tensor()) {
+      b = number.tensor;
+      if (b->dtype != a->dtype || !(b->flags & kContiguous) || (b->flags & kWrappedNumber) || !b->data || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
+    } else if (number.tag == Tag::Complex || !(fl::is_floating(a->dtype) || (number.tag == Tag::Int && a->dtype != DType::Bool && holds(a->dtype, number.i)))) {
+      return false;
     }
-    if (v.tag != Tag::Float && v.tag != Tag::Int) return false;
-    double value = v.to_double();
-    if (a->dtype == DType::Float) std::fill_n(reinterpret_cast<float*>(number), a->numel, static_cast<float>(value));
-    else std::fill_n(reinterpret_cast<double*>(number), a->numel, value);
-    in[1] = number;
   }
-  *result = empty({a->sizes, a->ndim}, result_type);
-  loop(result->bytes(), in, a->numel, nullptr);
+  Param params[4];
+  for (int i = 0; i < p.params; i++) {
+    const Value& v = args[p.inputs + i];
+    if (!fl::is_floating(a->dtype) || v.tag == Tag::Complex || v.tag == Tag::Bool || !v.is_number()) return false;
+    params[i] = {v.to_double(), 0, 0};
+  }
+  out = empty({a->sizes, a->ndim}, p.gives_bool[type] ? DType::Bool : a->dtype);
+  Loop loop = p.loops[type];
+  if (p.inputs == 1 || b) {
+    const char* in[2] = {a->data, b ? b->data : nullptr};
+    loop(out.bytes(), in, a->numel, params);
+    return true;
+  }
+  alignas(64) char value[16], tile[kFillTile * 8];
+  Scalar s = number.scalar();
+  visit_dtype(a->dtype, [&]<class T>() { *reinterpret_cast<T*>(value) = s.to<T>(); });
+  int64_t item = item_size(a->dtype), out_item = out.item_size();
+  tile_kernels.fill[size_index(item)](value, tile, std::min(kFillTile, a->numel));
+  for (int64_t i = 0; i < a->numel; i += kFillTile) {
+    const char* in[2] = {a->data + i * item, tile};
+    loop(out.bytes() + i * out_item, in, std::min(kFillTile, a->numel - i), params);
+  }
   return true;
+}
+
+Tensor make_output(const PointwiseInfo& p, const Operand* in, IntList shape, DType dtype, Device device) {
+  for (int i = 0; i < p.inputs; i++) {
+    if (!in[i].tensor || !equal(in[i].tensor->sizes(), shape)) continue;
+    if (in[i].tensor->is_contiguous()) break;
+    return empty_like(*in[i].tensor, dtype);
+  }
+  return empty(shape, dtype, device);
+}
+
+void check_destination(const Entry& entry, const PointwiseInfo& p, const Operand* in, const Types& t, IntList shape, const Destination& dest) {
+  const Tensor& out = dest.tensor;
+  const char* tail = dest.may_resize ? "" : "_";
+  if (dest.may_resize) resize_tensor(out, shape);
+  FL_CHECK(equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ", shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
+  FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, tail, ": result type ", info(t.result).name, " can't be cast to the desired output type ",
+           info(out.dtype()).name);
+  FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)), entry.public_name,
+           "_: the result of complex numbers is real and can't be written in place");
+  for (int i = 0; i < p.inputs; i++)
+    FL_CHECK(!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial, entry.public_name, tail,
+             ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
 }
 
 }  // namespace
 
 Result pointwise_kernel(const Entry& entry, const Value* args, const Destination* dest) {
   const PointwiseInfo& p = *entry.pointwise;
-  Tensor quick;
-  if (!dest && p.inputs == 2 && args[0].is_tensor() && quick_binary(p, args, &quick)) return Result(std::move(quick));
+  Tensor out;
+  if (!dest && run_small(p, args, out)) return Result(std::move(out));
   TypePromoter promoter;
-  Tensor converted[4];  // numbers as operands
-  const Tensor* inputs[4];
+  Operand in[4];
   Dims shape;
-  bool first = true;
   Device device;
   for (int i = 0; i < p.inputs; i++) {
+    Operand& o = in[i];
+    bool mask = p.mask_inputs >> i & 1;
     if (args[i].is_tensor()) {
-      inputs[i] = &borrow(args[i].tensor);
-      if (inputs[i]->is_meta()) device = {DeviceType::Meta};
+      o.tensor = &borrow(args[i].tensor);
+      o.dtype = o.tensor->dtype();
+      if (o.tensor->is_meta()) device = {DeviceType::Meta};
+      if (!mask) promoter.add(*o.tensor);
     } else {
-      Scalar s = args[i].scalar();
-      converted[i] = scalar_tensor(s, s.natural_dtype(), true);
-      inputs[i] = &converted[i];
+      set_number(o, args[i].scalar());
+      if (!mask) promoter.add(o.number);
     }
-    if (!(p.mask_inputs >> i & 1)) promoter.add(*inputs[i]);
-    else FL_CHECK(inputs[i]->dtype() == DType::Bool || inputs[i]->dtype() == DType::UInt8, entry.public_name, ": expected the condition to be a bool tensor, got ", info(inputs[i]->dtype()).name);
-    if (first) shape = Dims(inputs[i]->sizes());
-    else if (!equal(shape, inputs[i]->sizes())) shape = broadcast(shape, inputs[i]->sizes(), entry.public_name.c_str());
-    first = false;
+    FL_CHECK(!mask || o.dtype == DType::Bool || (o.dtype == DType::UInt8 && p.rule == Rule::First), entry.public_name,
+             ": expected the condition to be a bool tensor, got ", info(o.dtype).name);
+    FL_CHECK(!p.equal_types || !o.tensor || o.dtype == in[0].dtype, entry.public_name, ": expected ", info(in[0].dtype).name, " for `", entry.schema.args[i].name,
+             "` as for the others, got ", info(o.dtype).name);
+    if (i == 0) shape = Dims(o.sizes());
+    else if (o.tensor && !equal(shape, o.sizes())) shape = broadcast(shape, o.sizes(), entry.public_name.c_str());
   }
-  DType common = promoter.result();
-  Types t = decide_types(entry, p, common);
+  Types t = decide_types(entry, p, in, p.rule == Rule::First ? in[0].dtype : promoter.result());
+  if (p.refuses_zero_divisor && is_integral(t.compute, true)) check_divisor(entry, in[1]);
+  if (p.check) p.check(args, t.compute);
   Param params[4];
   for (int i = 0; i < p.params; i++) {
-    const Value& v = args[p.inputs + i];
-    Scalar s = v.scalar();
-    FL_CHECK(is_complex(t.compute) || !s.is_complex(), entry.public_name, ": argument ", entry.schema.args[p.inputs + i].name, " must be real, got ", s);
-    FL_CHECK(!(is_integral(t.compute, true) && s.is_floating() && p.rule != Rule::Boolean), entry.public_name,
-             ": for integral tensors argument ", entry.schema.args[p.inputs + i].name, " must not be a floating point number");
+    Scalar s = args[p.inputs + i].scalar();
+    check_param(entry, p, t, i, s);
     params[i] = make_param(s);
   }
-  Tensor out;
   if (dest) {
     out = dest->tensor;
-    if (dest->may_resize) resize_tensor(out, shape);
-    FL_CHECK(equal(out.sizes(), shape), entry.public_name, dest->may_resize ? "" : "_", ": output with shape ", shape_text(out.sizes()),
-             " doesn't match the broadcast shape ", shape_text(shape));
-    FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, dest->may_resize ? "" : "_", ": result type ", info(t.result).name,
-             " can't be cast to the desired output type ", info(out.dtype()).name);
-    for (int i = 0; i < p.inputs; i++)
-      FL_CHECK(overlap(out, *inputs[i]) != Overlap::Partial, entry.public_name, dest->may_resize ? "" : "_",
-               ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
+    check_destination(entry, p, in, t, shape, *dest);
   } else {
-    const Tensor* model = nullptr;
-    for (int i = 0; i < p.inputs && !model; i++)
-      if (!inputs[i]->is_contiguous() && equal(inputs[i]->sizes(), shape)) model = inputs[i];
-    bool plain = true;
-    for (int i = 0; i < p.inputs; i++) plain &= !(equal(inputs[i]->sizes(), shape) && inputs[i]->is_contiguous() && inputs[i]->dim() > 1);
-    out = model && plain ? empty_like(*model, t.result) : empty(shape, t.result, device);
+    out = make_output(p, in, shape, t.result, device);
   }
   if (out.is_meta() || device.type == DeviceType::Meta || out.numel() == 0) return Result(std::move(out));
   TileProgram program;
   Step step{p.loops[static_cast<int>(t.compute)], params, 0, {}};
+  if (p.substitute)
+    if (const PointwiseInfo* other = p.substitute(args))
+      if (Loop loop = other->loops[static_cast<int>(t.compute)]) step.loop = loop;
   int64_t strides[5][kMaxDims];
   int n = static_cast<int>(shape.size());
   auto fill_strides = [&](const Tensor& x, int64_t* to) {
@@ -161,11 +246,11 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
   };
   fill_strides(out, strides[0]);
   program.operands[0] = {out.bytes(), out.dtype(), t.loop_result, strides[0]};
-  // A complex result that should be real is converted on the way out; bool results of comparisons may go anywhere.
   for (int i = 0; i < p.inputs; i++) {
-    fill_strides(*inputs[i], strides[i + 1]);
+    if (in[i].tensor) fill_strides(*in[i].tensor, strides[i + 1]);
+    else std::fill(strides[i + 1], strides[i + 1] + n, 0);
     DType as = (p.mask_inputs >> i & 1) ? DType::Bool : t.compute;
-    program.operands[i + 1] = {inputs[i]->bytes(), inputs[i]->dtype(), as, strides[i + 1]};
+    program.operands[i + 1] = {in[i].data(), in[i].dtype, as, strides[i + 1]};
     step.in[i] = static_cast<uint8_t>(i + 1);
   }
   program.steps = &step;
@@ -226,14 +311,16 @@ Tensor pointwise_grad_input(Vjp& v, int k) {
   return scalar_tensor(s, s.natural_dtype(), true);
 }
 
-void pointwise_declare(const char* schema, PointwiseInfo& info, bool in_place, bool out, const char* doc) {
+void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseForms& forms) {
   Define d(schema);
-  d.raw_kernel(pointwise_kernel).doc(doc);
+  d.raw_kernel(pointwise_kernel).doc(forms.doc);
   Entry* e = d.entry();
   e->pointwise = &info;
   info.name = e->public_name.c_str();
-  if (in_place) d.in_place();
-  if (out) d.out();
+  if (forms.in_place) d.in_place();
+  if (forms.out) d.out();
+  if (forms.function_only) d.function_only();
+  if (forms.node) d.node(forms.node);
   bool differentiable = false;
   for (int k = 0; k < info.inputs; k++) {
     if (!info.grads[k]) continue;
@@ -243,7 +330,15 @@ void pointwise_declare(const char* schema, PointwiseInfo& info, bool in_place, b
     if (info.grad_reads[k] & 128) e->saves_outputs |= 1;
   }
   if (differentiable) e->vjp = pointwise_vjp;
-  else if (info.rule == Rule::Boolean || info.rule == Rule::Integral) e->constant_outputs = ~0u;
+  else if (info.rule == Rule::Boolean) e->constant_outputs = ~0u;
+  for (int t = 0; t < kNumDTypes; t++) {
+    DType type = static_cast<DType>(t);
+    bool changes_type = (is_complex(type) && (info.rule == Rule::Real || info.rule == Rule::FloatReal)) || info.rule == Rule::First ||
+                        info.rule == Rule::ToComplex || (info.rule == Rule::Boolean && !info.gives_bool[t]);
+    bool refused = ((info.bool_refusal || info.lacks_bool) && type == DType::Bool) || (info.lacks_complex && is_complex(type)) ||
+                   (info.refuses_zero_divisor && is_integral(type, true));
+    info.direct[t] = info.loops[t] && !changes_type && !refused && !info.mask_inputs && !info.substitute && !info.check;
+  }
 }
 
 }  // namespace fl

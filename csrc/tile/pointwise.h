@@ -21,19 +21,19 @@
 
 namespace fl {
 
-enum Kinds : unsigned { kFloat = 1, kInt = 2, kComplex = 4, kByte = 8, kUInt64 = 16, kInt32 = 32 };
+// The types a body is compiled for. Other types are computed in the nearest of these: 16-bit floats in float, small integers in
+// int32 or int64. A kBool body works on bytes of 0 and 1.
+enum Kinds : unsigned { kFloat = 1, kInt = 2, kComplex = 4, kByte = 8, kUInt64 = 16, kInt32 = 32, kBool = 64 };
 enum Reads : unsigned { kNothing = 0, kFirst = 1, kSecond = 2, kThird = 4, kResult = 128 };
 
 #if FL_PRIMARY
-void pointwise_declare(const char* schema, PointwiseInfo& info, bool in_place, bool out, const char* doc);
-void pointwise_attach_grads(const char* schema, PointwiseInfo& info);
+void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseForms& forms);
 Tensor pointwise_grad_input(Vjp& v, int k);
 Result pointwise_kernel(const Entry& entry, const Value* args, const Destination* out);
 #endif
 
 namespace FL_ISA {
 
-template <class T> struct Storage_ { using type = T; };
 template <class T> FL_INLINE Vec<T> param_as(const Param& p) {
   if constexpr (std::is_integral_v<T>) return Vec<T>(static_cast<T>(p.integer));
   else if constexpr (std::is_floating_point_v<T>) return Vec<T>(static_cast<T>(p.real));
@@ -109,6 +109,9 @@ template <class F, class T, unsigned masks, size_t... K, size_t... P> struct Cal
   static constexpr bool value = std::is_invocable_v<F, In<K>..., Par<P>...>;
 };
 
+// A zero gradient stays zero even where the derivative is infinite: the branch that where() didn't take sends none.
+template <class T> FL_INLINE Vec<T> zero_stays(Vec<T> g, Vec<T> product) { return where(g == Vec<T>(0), g, product); }
+
 template <int inputs, unsigned masks = 0> class Pointwise {
  public:
   Pointwise(const char* schema, Rule rule, const char* doc = "") : schema_(schema), info_(pointwise_info(schema)), doc_(doc) {
@@ -118,7 +121,7 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   }
   ~Pointwise() {
 #if FL_PRIMARY
-    pointwise_declare(schema_, info_, in_place_, out_, doc_);
+    pointwise_declare(schema_, info_, {in_place_, out_, function_only_, node_, doc_});
 #endif
   }
   template <unsigned kinds, class F> Pointwise& body(F) {
@@ -127,6 +130,7 @@ template <int inputs, unsigned masks = 0> class Pointwise {
     if constexpr (kinds & kInt) set<int64_t, F>(DType::Int64);
     if constexpr (kinds & kInt32) set<int32_t, F>(DType::Int32);
     if constexpr (kinds & kByte) set<uint8_t, F>(DType::UInt8);
+    if constexpr (kinds & kBool) set<uint8_t, F>(DType::Bool);
     if constexpr (kinds & kUInt64) set<uint64_t, F>(DType::UInt64);
     if constexpr (kinds & kComplex) set<Complex<float>, F>(DType::ComplexFloat), set<Complex<double>, F>(DType::ComplexDouble);
     return *this;
@@ -151,8 +155,24 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   }
   Pointwise& no_in_place() { in_place_ = false; return *this; }
   Pointwise& no_out() { out_ = false; return *this; }
-  Pointwise& refuses_bool() { info_.refuses_bool = true; return *this; }
-  Pointwise& refuses_complex() { info_.refuses_complex = true; return *this; }
+  Pointwise& refuses_bool(const char* why) { info_.bool_refusal = why; return *this; }
+  Pointwise& lacks_bool() { info_.lacks_bool = true; return *this; }
+  Pointwise& lacks_complex() { info_.lacks_complex = true; return *this; }
+  Pointwise& refuses_zero_divisor() { info_.refuses_zero_divisor = true; return *this; }
+  // Looks at the arguments once the type to compute in is known, and fails where the op is not defined for them.
+  Pointwise& check(void (*f)(const Value* args, DType compute)) { info_.check = f; return *this; }
+  Pointwise& by_value() { info_.by_value = true; return *this; }
+  Pointwise& equal_types() { info_.equal_types = true; return *this; }
+  Pointwise& substitute(const PointwiseInfo* (*f)(const Value*)) { info_.substitute = f; return *this; }
+  // The whole name, with all its overloads, is also known as `name`.
+  Pointwise& alias([[maybe_unused]] const char* name) {
+#if FL_PRIMARY
+    declare_alias(name, schema_);
+#endif
+    return *this;
+  }
+  Pointwise& function_only() { function_only_ = true; return *this; }
+  Pointwise& node(const char* name) { node_ = name; return *this; }
   Pointwise& cost(int c) { info_.cost = static_cast<uint8_t>(c); return *this; }
 
  private:
@@ -188,9 +208,7 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   template <class F, unsigned reads, int k, size_t... I> static void run_tensor_grad(Vjp& v, std::index_sequence<I...>) {
     Tensor g = v.grad(), y = (reads & kResult) ? v.output() : Tensor();
     auto in = [&](int i) { return (reads >> i & 1) ? pointwise_grad_input(v, i) : Tensor(); };
-    int first = 0;
-    for (const Argument& a : v.entry().schema.args) first += a.type == ArgType::Tensor || a.type == ArgType::TensorOrScalar;
-    auto p = [&](int i) { return v.scalar(first + i); };
+    auto p = [&](int i) { return v.scalar(inputs + i); };
     if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor>) v.set(k, F{}(g, in(I)..., y));
     else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar>) v.set(k, F{}(g, in(I)..., y, p(0)));
     else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar, Scalar>) v.set(k, F{}(g, in(I)..., y, p(0), p(1)));
@@ -200,7 +218,8 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   const char* schema_;
   PointwiseInfo& info_;
   const char* doc_;
-  bool in_place_ = true, out_ = true;
+  const char* node_ = nullptr;
+  bool in_place_ = true, out_ = true, function_only_ = false;
 };
 
 struct DeclarePointwise {
