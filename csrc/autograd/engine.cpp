@@ -24,6 +24,8 @@ struct NodeState {
 namespace {
 
 thread_local int depth = 0;
+thread_local int64_t current_run = -1;
+int64_t next_run = 0;
 
 PyObject* as_object(Node* n) { return reinterpret_cast<PyObject*>(n); }
 
@@ -63,9 +65,13 @@ template <class F> void for_each_hook(PyObject* dict, F f) {
 
 class Run {
  public:
-  explicit Run(BackwardOptions options) : options_(options), grad_mode_(options.create_graph) { depth++; }
+  explicit Run(BackwardOptions options) : options_(options), grad_mode_(options.create_graph), outer_run_(current_run) {
+    depth++;
+    current_run = next_run++;
+  }
   ~Run() {
     depth--;
+    current_run = outer_run_;
     for (NodeState& s : states_) s.node->state = s.outer;
     for (NodeState& s : states_) {
       s.buffer.clear();
@@ -314,6 +320,7 @@ class Run {
 
   BackwardOptions options_;
   GradMode grad_mode_;
+  int64_t outer_run_;
   std::deque<NodeState> states_;
   std::vector<NodeState*> order_;
   std::vector<Capture> captures_;
@@ -324,6 +331,8 @@ class Run {
 }  // namespace
 
 bool in_backward() { return depth > 0; }
+int64_t backward_run_id() { return current_run; }
+bool will_run(const Node& node) { return node.state && node.state->needed; }
 
 std::vector<Tensor> run_backward(TensorList roots, TensorList seeds, std::span<const Edge> inputs, BackwardOptions options) {
   FL_CHECK(depth < 200, "backward: nested more than 200 deep");

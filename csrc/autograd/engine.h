@@ -15,5 +15,7 @@ struct BackwardOptions {
 // gradients are returned, in order, undefined where none arrives.
 std::vector<Tensor> run_backward(TensorList roots, TensorList seeds, std::span<const Edge> inputs, BackwardOptions options);
 bool in_backward();
+int64_t backward_run_id();         // -1 outside
+bool will_run(const Node& node);   // in the innermost run
 
 }  // namespace fl

@@ -1,5 +1,6 @@
 #include "autograd/node.h"
 
+#include <dlfcn.h>
 #include <structmember.h>
 
 #include <algorithm>
@@ -18,14 +19,39 @@ constexpr int kPoolSize = 4096;
 Node* pool[kPoolSize];
 int pooled = 0;
 
+// Where a function's source is ours: a user wants to know the line that called us.
+bool is_own_code(PyCodeObject* code) {
+  static const std::string folder = [] {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<const void*>(&is_own_code), &info) || !info.dli_fname) return std::string();
+    std::string path = info.dli_fname;
+    return path.substr(0, path.rfind('/') + 1);
+  }();
+  Py_ssize_t n;
+  const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &n);
+  return file && static_cast<size_t>(n) > folder.size() && std::memcmp(file, folder.data(), folder.size()) == 0;
+}
+
 void record_origin(Node* node) {
   node->code = nullptr;
   node->instruction = -1;
 #if PY_VERSION_HEX >= 0x030B0000
-  if (PyFrameObject* frame = PyEval_GetFrame()) {
-    node->code = reinterpret_cast<PyObject*>(PyFrame_GetCode(frame));
-    node->instruction = PyFrame_GetLasti(frame);
+  PyFrameObject* frame = PyEval_GetFrame();
+  if (!frame) return;
+  Py_INCREF(frame);
+  for (int level = 0; frame && level < 8; level++) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    if (!is_own_code(code)) {
+      node->code = reinterpret_cast<PyObject*>(code);
+      node->instruction = PyFrame_GetLasti(frame);
+      break;
+    }
+    Py_DECREF(code);
+    PyFrameObject* outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
   }
+  Py_XDECREF(frame);
 #endif
 }
 

@@ -35,6 +35,8 @@ void set_saved_hooks_disabled(const char* message) {
   disabled_message() = message ? message : "";
 }
 
+const std::string& saved_hooks_disabled_message() { return disabled_message(); }
+
 void SavedTensor::save(const Tensor& t) {
   if (!t) return;
   saved_ = true;

@@ -44,5 +44,6 @@ class SavedTensor {
 void push_saved_hooks(PyObject* pack, PyObject* unpack);
 void pop_saved_hooks();
 void set_saved_hooks_disabled(const char* message);  // null: enabled
+const std::string& saved_hooks_disabled_message();   // empty: enabled
 
 }  // namespace fl

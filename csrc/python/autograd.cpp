@@ -258,6 +258,19 @@ PyObject* disable_hooks_py(PyObject*, PyObject* message) {
     Py_RETURN_NONE;
   });
 }
+PyObject* disabled_message_py(PyObject*, PyObject*) {
+  const std::string& message = saved_hooks_disabled_message();
+  if (message.empty()) Py_RETURN_NONE;
+  return PyUnicode_FromString(message.c_str());
+}
+PyObject* task_id_py(PyObject*, PyObject*) { return PyLong_FromLongLong(backward_run_id()); }
+PyObject* will_execute_py(PyObject*, PyObject* node) {
+  return guarded([&]() -> PyObject* {
+    FL_CHECK(PyObject_TypeCheck(node, node_type), ErrorKind::Type, "expected a graph node, got ", Py_TYPE(node)->tp_name);
+    FL_CHECK(in_backward(), "asked which nodes run outside of a backward pass");
+    return PyBool_FromLong(will_run(*node_of(node)));
+  });
+}
 PyObject* gradient_edge_py(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     FL_CHECK(is_tensor(t), ErrorKind::Type, "get_gradient_edge: expected a tensor, got ", Py_TYPE(t)->tp_name);
@@ -287,7 +300,10 @@ PyMethodDef functions[] = {{"_engine_run_backward", run_backward_py, METH_VARARG
                            {"_in_backward", in_backward_py, METH_NOARGS, nullptr},
                            {"_push_saved_tensors_hooks", push_hooks_py, METH_VARARGS, nullptr},
                            {"_pop_saved_tensors_hooks", pop_hooks_py, METH_NOARGS, nullptr},
-                           {"_set_saved_tensors_hooks_disabled", disable_hooks_py, METH_O, nullptr},
+                           {"_disable_saved_tensors_hooks", disable_hooks_py, METH_O, nullptr},
+                           {"_saved_tensors_hooks_disabled_message", disabled_message_py, METH_NOARGS, nullptr},
+                           {"_current_graph_task_id", task_id_py, METH_NOARGS, nullptr},
+                           {"_will_engine_execute_node", will_execute_py, METH_O, nullptr},
                            {"_gradient_edge", gradient_edge_py, METH_O, nullptr},
                            {"_increment_version", increment_version_py, METH_O, nullptr},
                            {}};
