@@ -99,13 +99,6 @@ Tensor raw_cast(const Tensor& x, DType dtype) {
   return r;
 }
 
-Tensor raw_contiguous(const Tensor& x) {
-  if (x.is_contiguous()) return x;
-  Tensor r = empty(x.sizes(), x.dtype(), x.device());
-  raw_copy(r, x);
-  return r;
-}
-
 Tensor pick_backward(const Tensor& g, const Tensor& indices, IntList sizes, int64_t dim, bool keepdim) {
   static const Op scatter("scatter.src");
   if (sizes.empty()) return g;

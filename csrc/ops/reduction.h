@@ -28,7 +28,6 @@ DType sum_type(const Tensor& x, std::optional<DType> dtype);
 inline Tensor cast(const Tensor& x, DType dtype) { return to_dtype(x, dtype); }
 // Without recording.
 Tensor raw_cast(const Tensor& x, DType dtype);
-Tensor raw_contiguous(const Tensor& x);
 
 // The gradient of what picked elements at `indices` along a dimension.
 Tensor pick_backward(const Tensor& g, const Tensor& indices, IntList sizes, int64_t dim, bool keepdim);
