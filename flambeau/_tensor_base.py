@@ -239,6 +239,37 @@ class _Methods:
             _C._set_torch_function_disabled(*old)
         return result if func in _keeps_type() else _convert(result, cls)
 
+    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+        """Makes this tensor look at other memory: that of a tensor or storage, or none. Returns the tensor.
+
+        `size` defaults to that of the tensor, or to all of the storage; `stride` to that of a contiguous tensor. A
+        storage that is too small grows. Raises RuntimeError when dtypes or devices differ.
+
+        >>> flambeau.empty(0).set_(flambeau.arange(4.0).untyped_storage(), 1, (2,))
+        tensor([1., 2.])
+        """
+        if self.requires_grad and self.is_leaf and _C._is_grad_enabled():
+            raise RuntimeError("set_: a leaf that requires a gradient cannot be changed in place; use torch.no_grad()")
+        if source is None:
+            source, size, stride = _C.StorageBase(0, device=self.device), (0,), (1,)
+        elif isinstance(source, Tensor):
+            if source.dtype != self.dtype:
+                raise RuntimeError(f"set_: this tensor is {self.dtype}, the source {source.dtype}")
+            if size is None:
+                storage_offset, size, stride = source.storage_offset(), source.shape, source.stride()
+            source = source.untyped_storage()
+        elif not isinstance(source, _C.StorageBase):
+            typed = getattr(source, "_untyped_storage", None)
+            if typed is None:
+                raise TypeError(f"set_: expected a Tensor or a storage, got a {type(source).__name__}")
+            if source.dtype != self.dtype:
+                raise RuntimeError(f"set_: this tensor is {self.dtype}, the storage {source.dtype}")
+            source = typed
+        if size is None:
+            size = (source.nbytes() // self.itemsize - storage_offset,)
+        _C._set_memory(self, source, storage_offset, size, stride)
+        return self
+
     def storage(self):
         """The typed face of the storage (old API)."""
         from .storage import TypedStorage

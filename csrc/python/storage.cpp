@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "tensor/tensor.h"
+
 namespace fl {
 namespace {
 
@@ -118,6 +120,48 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 }
 Py_hash_t hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(held(o)) >> 4); }
 
+SmallVector<int64_t, 6> numbers(PyObject* sequence, const char* what) {
+  PyRef list = checked(PySequence_Fast(sequence, "set_: expected a sequence of ints"));
+  SmallVector<int64_t, 6> values(PySequence_Fast_GET_SIZE(list.get()));
+  for (size_t i = 0; i < values.size(); i++) {
+    FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &values[i]), ErrorKind::Type, "set_: ", what, " holds ints");
+    FL_CHECK(values[i] >= 0, "set_: ", what, " has a negative entry: ", values[i]);
+  }
+  return values;
+}
+
+// (tensor, storage, offset, size, stride or None): points the tensor at a storage, which grows if it is too small.
+PyObject* set_memory(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *tensor, *source, *size, *stride;
+    Py_ssize_t offset;
+    if (!PyArg_ParseTuple(args, "OOnOO", &tensor, &source, &offset, &size, &stride)) return nullptr;
+    FL_CHECK(is_tensor(tensor), ErrorKind::Type, "set_: expected a Tensor");
+    Storage* storage = storage_of(source);
+    FL_CHECK(storage, ErrorKind::Type, "set_: expected an untyped storage, got ", Py_TYPE(source)->tp_name);
+    const Tensor t = Tensor::share(tensor);
+    FL_CHECK(t.device() == storage->device, "set_: the tensor and the storage are on different devices");
+    FL_CHECK(offset >= 0, "set_: the offset is negative: ", offset);
+    SmallVector<int64_t, 6> sizes = numbers(size, "size");
+    checked_numel(sizes);
+    Dims steps = contiguous_strides(sizes);
+    if (stride != Py_None) {
+      SmallVector<int64_t, 6> given = numbers(stride, "stride");
+      FL_CHECK(given.size() == sizes.size(), "set_: size has ", sizes.size(), " entries, stride ", given.size());
+      for (size_t i = 0; i < given.size(); i++) steps[i] = given[i];
+    }
+    FL_CHECK(sizes.size() <= kMaxDims, "set_: at most ", kMaxDims, " dimensions");
+    const int64_t needed = storage_bytes_needed(sizes, steps, offset, t.item_size());
+    if (needed > storage->bytes) resize_storage(storage, needed);
+    set_storage(t, storage, offset);
+    set_geometry(t, sizes, steps, offset);
+    storage->version++;
+    storage->writes++;
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef functions[] = {{"_set_memory", set_memory, METH_VARARGS, nullptr}, {}};
 PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
                          {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
                          {"resize_", resize, METH_O, "Changes the number of bytes, keeping what fits."},
@@ -155,6 +199,7 @@ void init_storage(PyObject* module, const char* package) {
   storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!storage_type) throw PythonError();
   PyModule_AddObject(module, "StorageBase", reinterpret_cast<PyObject*>(storage_type));
+  if (PyModule_AddFunctions(module, functions)) throw PythonError();
 }
 
 }  // namespace fl
