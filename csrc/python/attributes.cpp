@@ -65,7 +65,8 @@ GETTER(data) {
   return guarded([&] {
     Tensor r = alias(as_tensor(self));
     r->flags |= kOwnVersion;
-    if (Py_TYPE(self) != tensor_type) r = make_subclass(Py_TYPE(self), r, false);
+    // A class that takes no part in calls, as Parameter, is not what its data is.
+    if (as_tensor(self)->flags & kOverride) r = make_subclass(Py_TYPE(self), r, false);
     return to_python(std::move(r));
   });
 }
@@ -113,6 +114,15 @@ GETTER(post_hooks) {
   return new_ref(t->autograd && t->autograd->post_accumulate_hooks ? t->autograd->post_accumulate_hooks : Py_None);
 }
 
+GETTER(class) { return new_ref(reinterpret_cast<PyObject*>(Py_TYPE(self))); }
+// As any object's, except that the new class may see calls that the old one did not, or the other way round.
+int set_class(PyObject* self, PyObject* value, void*) {
+  static PyObject* plain = PyDict_GetItemString(PyBaseObject_Type.tp_dict, "__class__");
+  if (Py_TYPE(plain)->tp_descr_set(plain, self, value)) return -1;
+  set_override_flag(reinterpret_cast<TensorObject*>(self));
+  return 0;
+}
+
 PyGetSetDef attributes[] = {
     {"shape", get_shape, nullptr, "The sizes, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
@@ -147,6 +157,7 @@ PyGetSetDef attributes[] = {
     {"_is_param", get_is_parameter, set_is_parameter, nullptr, nullptr},
     {"_backward_hooks", get_hooks, nullptr, nullptr, nullptr},
     {"_post_accumulate_grad_hooks", get_post_hooks, nullptr, nullptr, nullptr},
+    {"__class__", get_class, set_class, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
