@@ -10,18 +10,6 @@ from .._op import op
 root = sys.modules[__package__.partition(".")[0]]
 
 
-@op("nn.sigmoid(Tensor input) -> Tensor")
-def sigmoid(input):
-    """1 / (1 + exp(-x))."""
-    return input.sigmoid()
-
-
-@op("nn.tanh(Tensor input) -> Tensor")
-def tanh(input):
-    """The hyperbolic tangent."""
-    return input.tanh()
-
-
 @op("nn.softmin(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor")
 def softmin(input, dim, _stacklevel, dtype):
     """softmax(-x) along `dim`."""

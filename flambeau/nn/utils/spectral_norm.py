@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import contiguous_format, dot, mv, no_grad
+from ... import contiguous_format, no_grad
 from .. import functional as F
 
 __all__ = [
@@ -48,12 +48,12 @@ class SpectralNorm:
         if do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(F.normalize(mv(matrix.t(), u), dim=0, eps=self.eps))
-                    u.copy_(F.normalize(mv(matrix, v), dim=0, eps=self.eps))
+                    v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
                 # The graph must not see the next update.
                 u = u.clone(memory_format=contiguous_format)
                 v = v.clone(memory_format=contiguous_format)
-        return weight / dot(u, mv(matrix, v))
+        return weight / u.dot(matrix.mv(v))
 
     def remove(self, module) -> None:
         """Put an ordinary parameter with the present weight in place of the normalised one."""
@@ -71,10 +71,10 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, weight_mat, u, target_sigma):
-        from ... import chain_matmul, linalg
+        from ... import linalg
 
-        v = chain_matmul(linalg.pinv(weight_mat.t() @ weight_mat), weight_mat.t(), u.unsqueeze(1)).squeeze(1)
-        return v.mul_(target_sigma / dot(u, mv(weight_mat, v)))
+        v = (linalg.pinv(weight_mat.t() @ weight_mat) @ (weight_mat.t() @ u.unsqueeze(1))).squeeze(1)
+        return v.mul_(target_sigma / u.dot(weight_mat.mv(v)))
 
     @staticmethod
     def apply(module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-from ... import linalg
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -12,6 +11,8 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 def norm_except(weight, dim: int):
     """The norm of `weight` over all dimensions but `dim` (-1: over all of them)."""
+    from ... import linalg
+
     if dim == -1:
         return linalg.vector_norm(weight)
     others = [d for d in range(weight.dim()) if d != dim % weight.dim()]
