@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -54,15 +53,17 @@ void* open_library() {
 }  // namespace
 
 void load_library() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  // Not std::call_once: it would need libstdc++ in the static TLS block, which is too late once another module loaded it.
+  static const bool loaded = [] {
     void* library = open_library();
     if (!library) throw std::runtime_error(std::string("oneDNN could not be loaded: ") + dlerror());
 #define FL_RESOLVE(name) \
   if (void* address = dlsym(library, #name)) fl_##name = address;
     FL_DNNL_FUNCTIONS(FL_RESOLVE)
 #undef FL_RESOLVE
-  });
+    return true;
+  }();
+  (void)loaded;
 }
 
 }  // namespace fl::dnn
