@@ -58,6 +58,25 @@ void run_in_place(const Entry& entry, const Value* args) {
   bump_version(self);
 }
 
+// A factory function with out= makes what out holds. True when `changed` is now the arguments with that type.
+bool takes_type_of_out(const Entry& entry, const Value* args, const Tensor& out, Value* changed) {
+  size_t n = entry.schema.args.size();
+  int dtype = -1, device = -1;
+  for (size_t i = 0; i < n; i++) {
+    const Argument& a = entry.schema.args[i];
+    if (a.type == ArgType::Tensor || a.type == ArgType::TensorList) return false;
+    if (a.name == "dtype") dtype = static_cast<int>(i);
+    if (a.name == "device") device = static_cast<int>(i);
+  }
+  if (dtype < 0) return false;
+  std::copy(args, args + n, changed);
+  if (args[dtype].is_none()) changed[dtype] = Value(out.dtype());
+  else FL_CHECK(static_cast<DType>(args[dtype].i) == out.dtype(), entry.public_name, ": dtype ", info(static_cast<DType>(args[dtype].i)).name,
+                " does not match the dtype of out, ", info(out.dtype()).name);
+  if (device >= 0 && args[device].is_none()) changed[device] = Value(out.device());
+  return true;
+}
+
 }  // namespace
 
 void call_in_place(const Entry& entry, const Value* args) {
@@ -88,6 +107,8 @@ void call_out(const Entry& entry, const Value* args, std::span<const Tensor> out
   FL_CHECK(!recording || !entry.vjp, entry.public_name,
            ": functions with out= don't support automatic differentiation, but one of the arguments requires grad");
   NoGrad guard;
+  Value typed[32];
+  if (outs.size() == 1 && takes_type_of_out(entry, args, outs[0], typed)) args = typed;
   if (entry.pointwise && outs.size() == 1) {
     Destination out{outs[0], true};
     entry.kernel(entry, args, &out);

@@ -53,16 +53,12 @@ DType dtype_for(const Scalar& a, const Scalar& b, const Scalar& c) {
 Tensor arange_step(Scalar start, Scalar end, Scalar step, FL_FACTORY_PARAMETERS) {
   FactoryOptions o = factory_options(FL_FACTORY_ARGUMENTS, dtype_for(start, end, step));
   FL_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex(), "arange: bounds and step must be real numbers");
-  bool whole = is_integral(o.dtype, false);
-  if (whole) {
-    // Steps of an integer range are whole numbers; only the count may come from fractions.
-    FL_CHECK(step.to_int() != 0 || step.to_double() == 0, "arange: the step ", step, " is zero as ", info(o.dtype).name);
-    if (start.is_integral() && end.is_integral() && step.is_integral()) {
-      __int128 a = start.i, b = end.i, s = step.i;
-      check_direction(static_cast<double>(a), static_cast<double>(b), static_cast<double>(s), "arange");
-      __int128 n = s > 0 ? (b - a + s - 1) / s : (b - a + s + 1) / s;
-      return progression(start, step, static_cast<double>(n), o, "arange");
-    }
+  if (o.dtype == DType::Int64) {
+    // int64 counts in whole numbers: it has more of them than double.
+    __int128 a = start.to_int(), b = end.to_int(), s = step.to_int();
+    check_direction(static_cast<double>(a), static_cast<double>(b), static_cast<double>(s), "arange");
+    __int128 n = s > 0 ? (b - a + s - 1) / s : (b - a + s + 1) / s;
+    return progression(start, step, static_cast<double>(n), o, "arange");
   }
   double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check_direction(a, b, s, "arange");
