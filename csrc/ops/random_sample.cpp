@@ -12,12 +12,6 @@ namespace {
 
 void no_derivative(Vjp& v) { fail(ErrorKind::NotImplemented, "derivative for ", v.entry().public_name, " is not implemented"); }
 
-Tensor dense(const Tensor& t) {
-  if (t.is_contiguous()) return t;
-  Tensor r = empty(t.sizes(), t.dtype(), t.device());
-  raw_copy(r, t);
-  return r;
-}
 Tensor dense_room(const Tensor& t) { return empty(t.sizes(), t.dtype(), t.device()); }
 
 void check_all_positive(const Tensor& t, bool zero_allowed, const char* what) {
@@ -46,7 +40,7 @@ Tensor poisson_op(const Tensor& input, Generator* g) {
   FL_CHECK(input.is_floating(), ErrorKind::NotImplemented, "poisson: not implemented for ", info(input.dtype()).name);
   Tensor r = dense_room(input);
   if (r.is_meta() || r.numel() == 0) return r;
-  Tensor rates = dense(input);
+  Tensor rates = raw_contiguous(input);
   check_all_positive(rates, true, "poisson: rates must be non-negative");
   sample_poisson(generator_or_default(g), r.dtype(), r.bytes(), rates.bytes(), r.numel());
   return r;
@@ -60,7 +54,7 @@ Tensor binomial_op(const Tensor& count, const Tensor& prob, Generator* g) {
   FL_CHECK(equal(sizes, count.sizes()), "binomial: prob of sizes ", shape_text(prob.sizes()), " can't be broadcast to count of sizes ", shape_text(count.sizes()));
   Tensor r = dense_room(count);
   if (r.is_meta() || r.numel() == 0) return r;
-  Tensor trials = dense(count), chances = empty(sizes, prob.dtype());
+  Tensor trials = raw_contiguous(count), chances = empty(sizes, prob.dtype());
   raw_copy(chances, prob);
   sample_binomial(generator_or_default(g), r.dtype(), r.bytes(), trials.bytes(), chances.bytes(), r.numel());
   return r;
@@ -81,7 +75,7 @@ Tensor multinomial_op(const Tensor& input, int64_t samples, bool replacement, Ge
   sizes.push_back(samples);
   Tensor r = empty(sizes, DType::Int64, input.device());
   if (r.is_meta() || r.numel() == 0) return r;
-  Tensor weights = dense(input);
+  Tensor weights = raw_contiguous(input);
   visit_dtype(weights.dtype(), [&]<class T>() {
     if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       for (int64_t row = 0; row < rows; row++) {
@@ -103,7 +97,7 @@ Tensor multinomial_op(const Tensor& input, int64_t samples, bool replacement, Ge
 void check_std(const Tensor& std) {
   FL_CHECK(!std.is_complex(), "normal expects standard deviation to be non-complex");
   if (std.is_meta() || std.numel() == 0) return;
-  Tensor d = dense(std);
+  Tensor d = raw_contiguous(std);
   visit_dtype(d.dtype(), [&]<class T>() {
     if constexpr (!std::is_same_v<T, Complex<float>> && !std::is_same_v<T, Complex<double>>)
       for (int64_t i = 0; i < d.numel(); i++) {
@@ -148,7 +142,7 @@ Tensor standard_gamma_op(const Tensor& self, Generator* g) {
   need_float_or_double(self, "_standard_gamma");
   Tensor r = dense_room(self);
   if (r.is_meta() || r.numel() == 0) return r;
-  sample_gamma(generator_or_default(g), r.dtype(), r.bytes(), dense(self).bytes(), r.numel());
+  sample_gamma(generator_or_default(g), r.dtype(), r.bytes(), raw_contiguous(self).bytes(), r.numel());
   return r;
 }
 Tensor sample_dirichlet_op(const Tensor& self, Generator* g) {
@@ -157,7 +151,7 @@ Tensor sample_dirichlet_op(const Tensor& self, Generator* g) {
   Tensor r = dense_room(self);
   if (r.is_meta() || r.numel() == 0) return r;
   int64_t columns = self.size(-1);
-  sample_dirichlet(generator_or_default(g), r.dtype(), r.bytes(), dense(self).bytes(), r.numel() / columns, columns);
+  sample_dirichlet(generator_or_default(g), r.dtype(), r.bytes(), raw_contiguous(self).bytes(), r.numel() / columns, columns);
   return r;
 }
 
@@ -167,7 +161,7 @@ std::tuple<Tensor, Tensor> rrelu_with_noise(const Tensor& input, double lower, d
   FL_CHECK(input.is_floating(), ErrorKind::NotImplemented, "rrelu: not implemented for ", info(input.dtype()).name);
   Tensor out = dense_room(input), noise = dense_room(input);
   if (!out.is_meta() && out.numel())
-    sample_rrelu(generator_or_default(g), input.dtype(), out.bytes(), noise.bytes(), dense(input).bytes(), input.numel(), lower, upper);
+    sample_rrelu(generator_or_default(g), input.dtype(), out.bytes(), noise.bytes(), raw_contiguous(input).bytes(), input.numel(), lower, upper);
   if (input.is_contiguous()) return {out, noise};
   Tensor ordered = empty_like(input);
   raw_copy(ordered, out);

@@ -273,9 +273,9 @@ bool to_scalar(PyObject* o, Scalar* out) {
   }
   if (is_tensor(o)) {
     TensorObject* t = reinterpret_cast<TensorObject*>(o);
-    if (t->numel != 1 || !t->data || (t->flags & kRequiresGrad)) return false;
+    if (t->numel != 1 || !address(t) || (t->flags & kRequiresGrad)) return false;
     visit_dtype(t->dtype, [&]<class T>() {
-      T v = *reinterpret_cast<T*>(t->data);
+      T v = *reinterpret_cast<T*>(address(t));
       if constexpr (std::is_same_v<T, Bool>) *out = Scalar(bool(v));
       else if constexpr (std::is_integral_v<T>) *out = Scalar(static_cast<int64_t>(v));
       else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>) *out = Scalar(std::complex<double>(v.real, v.imag));
@@ -304,7 +304,7 @@ bool to_int(PyObject* o, int64_t* out) {
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
   if (is_tensor(o)) {
     TensorObject* t = reinterpret_cast<TensorObject*>(o);
-    if (t->numel != 1 || t->ndim || !t->data || !is_integral(t->dtype, false)) return false;
+    if (t->numel != 1 || t->ndim || !address(t) || !is_integral(t->dtype, false)) return false;
     Scalar s;
     to_scalar(o, &s);
     return *out = s.to_int(), true;

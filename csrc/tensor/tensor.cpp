@@ -85,7 +85,7 @@ Tensor make(Storage* storage_taken, IntList sizes, IntList strides, int64_t offs
   t->view_version = 0;
   t->offset = offset;
   t->storage = guard.detach();
-  t->data = t->storage->data ? t->storage->data + offset * item_size(dtype) : nullptr;
+  t->byte_offset = offset * item_size(dtype);
   write_dims(t, sizes, strides);
   return Tensor::take(t);
 }
@@ -190,7 +190,7 @@ Tensor from_storage(StorageRef storage, IntList sizes, IntList strides, int64_t 
 
 void set_geometry(const Tensor& t, IntList sizes, IntList strides, int64_t offset) {
   t->offset = offset;
-  t->data = t->storage->data ? t->storage->data + offset * t.item_size() : nullptr;
+  t->byte_offset = offset * t.item_size();
   write_dims(t.get(), sizes, strides);
 }
 
@@ -199,7 +199,7 @@ void set_storage(const Tensor& t, Storage* storage, int64_t offset) {
   release(t->storage);
   t->storage = storage;
   t->offset = offset;
-  t->data = storage->data ? storage->data + offset * t.item_size() : nullptr;
+  t->byte_offset = offset * t.item_size();
 }
 
 }  // namespace fl

@@ -41,8 +41,8 @@ struct TensorObject {
   PyObject* dict;
   PyObject* weakrefs;
   Storage* storage;
-  char* data;  // storage->data + offset elements; null on the meta device
-  int64_t offset;
+  int64_t byte_offset;  // of the first element
+  int64_t offset;       // the same in elements
   int64_t numel;
   AutogradMeta* autograd;
   TensorObject* base;     // of a view: the tensor that is not a view itself
@@ -57,6 +57,13 @@ struct TensorObject {
 
 extern PyTypeObject* tensor_type;  // set once, when the extension is loaded
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+
+// Where the first element is; null on the meta device. Always by way of the storage, whose memory moves when it is resized or
+// shared.
+inline char* address(const TensorObject* t) {
+  char* start = t->storage->data;
+  return start ? start + t->byte_offset : nullptr;
+}
 
 // Owning pointer to a TensorObject; may be empty ("undefined").
 class Tensor {
@@ -111,8 +118,8 @@ class Tensor {
   bool is_contiguous(MemoryFormat format) const;
   bool is_wrapped_number() const { return p_->flags & kWrappedNumber; }
   Storage* storage() const { return p_->storage; }
-  char* bytes() const { return p_->data; }
-  template <class T> T* data() const { return reinterpret_cast<T*>(p_->data); }
+  char* bytes() const { return address(p_); }
+  template <class T> T* data() const { return reinterpret_cast<T*>(address(p_)); }
   // Autograd's view of the tensor; defined in autograd/.
   bool requires_grad() const;
 

@@ -126,16 +126,16 @@ bool run_small(const PointwiseInfo& p, const Value* args, Tensor& out) {
   if (!args[0].is_tensor() || p.inputs > 2) return false;
   const TensorObject* a = args[0].tensor;
   int type = static_cast<int>(a->dtype);
-  if (!p.direct[type] || a->numel > kSmall || !(a->flags & kContiguous) || !a->data || (a->flags & kWrappedNumber)) return false;
+  if (!p.direct[type] || a->numel > kSmall || !(a->flags & kContiguous) || !address(a) || (a->flags & kWrappedNumber)) return false;
   const TensorObject* b = nullptr;
   Value number;
   if (p.inputs == 2) {
     number = args[1];
     if (number.is_tensor() && (number.tensor->flags & kWrappedNumber) && number.tensor->dtype == DType::Double && number.tensor->ndim == 0)
-      number = Value(*reinterpret_cast<const double*>(number.tensor->data));
+      number = Value(*reinterpret_cast<const double*>(address(number.tensor)));
     if (number.is_tensor()) {
       b = number.tensor;
-      if (b->dtype != a->dtype || !(b->flags & kContiguous) || (b->flags & kWrappedNumber) || !b->data || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
+      if (b->dtype != a->dtype || !(b->flags & kContiguous) || (b->flags & kWrappedNumber) || !address(b) || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
     } else if (number.tag == Tag::Complex || !(fl::is_floating(a->dtype) || (number.tag == Tag::Int && a->dtype != DType::Bool && holds(a->dtype, number.i)))) {
       return false;
     }
@@ -149,7 +149,7 @@ bool run_small(const PointwiseInfo& p, const Value* args, Tensor& out) {
   out = empty({a->sizes, a->ndim}, p.gives_bool[type] ? DType::Bool : a->dtype);
   Loop loop = p.loops[type];
   if (p.inputs == 1 || b) {
-    const char* in[2] = {a->data, b ? b->data : nullptr};
+    const char* in[2] = {address(a), b ? address(b) : nullptr};
     loop(out.bytes(), in, a->numel, params);
     return true;
   }
@@ -159,7 +159,7 @@ bool run_small(const PointwiseInfo& p, const Value* args, Tensor& out) {
   int64_t item = item_size(a->dtype), out_item = out.item_size();
   tile_kernels.fill[size_index(item)](value, tile, std::min(kFillTile, a->numel));
   for (int64_t i = 0; i < a->numel; i += kFillTile) {
-    const char* in[2] = {a->data + i * item, tile};
+    const char* in[2] = {address(a) + i * item, tile};
     loop(out.bytes() + i * out_item, in, std::min(kFillTile, a->numel - i), params);
   }
   return true;
