@@ -15,6 +15,7 @@ HOMES = {
     **dict.fromkeys(("save", "load"), "serialization"),
     **dict.fromkeys(("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng"), "random"),
     **dict.fromkeys(("set_printoptions",), "_tensor_str"),
+    **dict.fromkeys(("finfo", "iinfo"), "_type_info"),
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes"), "functional"),
     **dict.fromkeys(("broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid"), "functional"),
     **dict.fromkeys(("bilinear", "channel_shuffle", "conv_tbc", "cosine_similarity", "instance_norm"), "nn.functional"),
