@@ -73,7 +73,7 @@ template <Reduction kind> Tensor extreme_dims(const Tensor& input, IntList dim, 
   check_ordered(input, op);
   uint64_t mask = dims_mask(input, dim, op);
   if (dim.empty()) {
-    FL_CHECK(input.numel() > 0, ErrorKind::Index, op, "(): expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    FL_CHECK(input.numel() > 0, op, "(): expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   } else {
     for (int64_t d = 0; d < input.dim(); d++)
       if (mask >> d & 1) check_not_empty(input, d, op);
