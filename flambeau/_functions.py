@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _C
 from ._C import (
     OutOfMemoryError,
@@ -13,6 +11,10 @@ from ._C import (
     promote_types,
     set_num_threads,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "OutOfMemoryError",

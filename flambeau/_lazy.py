@@ -6,7 +6,10 @@ import sys
 from importlib import import_module
 from os import listdir
 from os.path import dirname, isdir, join
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ROOT = __package__
 
@@ -26,7 +29,7 @@ HOMES = {
     **dict.fromkeys(("vmap",), "_vmap"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"), "amp"),
 }
-_STORAGES = "Float Double Half BFloat16 Long Int Short Char Byte Bool ComplexFloat ComplexDouble".split()
+_STORAGES = ["Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat", "ComplexDouble"]
 HOMES.update({f"{name}Storage": "storage" for name in _STORAGES})
 HOMES.update({f"{name}Tensor": "_legacy_types" for name in _STORAGES})
 

@@ -6,10 +6,12 @@ words the errors; the function is then called with one positional argument per a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def op(schema: str, *, inplace: bool = False, out: bool = False) -> Callable[[Callable[..., Any]], Any]:

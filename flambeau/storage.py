@@ -7,9 +7,12 @@ named after element types (`FloatStorage` ...) are older faces of the same memor
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 

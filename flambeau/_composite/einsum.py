@@ -7,17 +7,23 @@ soon as no later operand has it. A product with sums is one batched matrix produ
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
 
 
-class _Equation(NamedTuple):
+class _Equation:
     """Labels of each operand and of the output; `...` stands for any number of leading labels."""
 
-    inputs: list[list[str]]
-    output: list[str] | None
+    __slots__ = ("inputs", "output")
+
+    def __init__(self, inputs: list[list[str]], output: list[str] | None):
+        self.inputs = inputs
+        self.output = output
 
 
 def _split_labels(text: str, start: int, where: str) -> list[str]:

@@ -10,8 +10,6 @@ that was not reached, which raises RuntimeError unless ``allow_unreachable``), o
 from __future__ import annotations
 
 from _thread import _local  # threading.local, without the millisecond that importing threading takes
-from collections.abc import Sequence
-from typing import Any
 
 from .. import _C
 from . import grad_mode
@@ -25,6 +23,11 @@ from .grad_mode import (
 )
 from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 __all__ = [
     "Variable",

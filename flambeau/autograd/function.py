@@ -16,10 +16,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["FunctionCtx", "BackwardCFunction", "FunctionMeta", "Function", "once_differentiable", "InplaceFunction"]
 
