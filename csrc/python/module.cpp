@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/threads.h"
+#include "blas/library.h"
 #include "dispatch/dispatch.h"
 #include "memory/allocator.h"
 #include "python/array.h"
@@ -190,6 +191,19 @@ PyMethodDef functions[] = {{"_namespace", namespace_py, METH_O, "The op function
                            {"_cpu_capability", isa_py, METH_NOARGS, nullptr},
                            {}};
 
+// OpenBLAS comes with a package of its own, which may lie anywhere on the module path.
+void find_openblas() {
+  PyObject* path = PySys_GetObject("path");
+  if (!path || !PyList_Check(path)) return;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); i++) {
+    PyObject* folder = PyList_GET_ITEM(path, i);
+    const char* text = PyUnicode_Check(folder) ? PyUnicode_AsUTF8(folder) : nullptr;
+    std::string file = std::string(text ? text : "") + "/scipy_openblas32/lib/libscipy_openblas.so";
+    if (text && access(file.c_str(), R_OK) == 0) return blas::set_library_path(file.c_str());
+  }
+  PyErr_Clear();
+}
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_C", "The core of the framework.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
@@ -220,6 +234,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_custom_function(m, name);
     init_callables(m, name);
     init_array(m);
+    find_openblas();
     init_module_fast(m);
     resolve_aliases();
     for (OpGroup* g : all_groups()) attach_methods(g);
