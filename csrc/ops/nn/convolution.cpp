@@ -9,6 +9,7 @@
 #include "autograd/record.h"
 #include "dnn/convolution.h"
 #include "dnn/im2col.h"
+#include "ops/nn/layout.h"
 
 namespace fl {
 
@@ -23,10 +24,6 @@ constexpr const char* kName = "convolution";
 
 MemoryFormat channels_last_format(int64_t ndim) {
   return ndim == 4 ? MemoryFormat::ChannelsLast : ndim == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::Contiguous;
-}
-
-bool is_channels_last(const Tensor& t) {
-  return (t.dim() == 4 || t.dim() == 5) && !t.is_contiguous() && t.is_contiguous(channels_last_format(t.dim()));
 }
 
 std::optional<dnn::DataType> onednn_type(DType dtype) {
