@@ -53,38 +53,6 @@ def local_response_norm(input, size, alpha, beta, k):
     return input / (mean * alpha + k).pow(beta)
 
 
-@op(
-    "nn.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, "
-    "Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-5) -> Tensor"
-)
-def instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
-    """Normalises each channel of each sample of (N, C, *); running statistics are averaged over the batch."""
-    if input.dim() < 2:
-        raise RuntimeError(f"instance_norm: expected at least 2 dimensions, got {input.dim()}")
-    if use_input_stats:
-        spatial = math.prod(input.shape[2:])
-        if spatial == 1:
-            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    elif running_mean is None or running_var is None:
-        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-    batch, channels = input.shape[:2]
-
-    def spread(each):
-        return None if each is None else each.repeat(batch)
-
-    mean, var = spread(running_mean), spread(running_var)
-    folded = input.reshape(1, batch * channels, *input.shape[2:])
-    output = root.nn.functional.batch_norm(
-        folded, mean, var, spread(weight), spread(bias), use_input_stats, momentum, eps
-    )
-    if use_input_stats:
-        with root.no_grad():
-            for kept, updated in ((running_mean, mean), (running_var, var)):
-                if kept is not None:
-                    kept.copy_(updated.view(batch, channels).mean(0))
-    return output.view(input.shape)
-
-
 @op("nn.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 + bias[k] for every output k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
