@@ -11,7 +11,7 @@ Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength
   FL_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
   FL_CHECK(input.dim() == 1, "bincount: only supports 1-d non-negative integral inputs, got ", input.dim(), " dimensions");
   FL_CHECK(is_integral(input.dtype(), false), ErrorKind::NotImplemented, "bincount: not implemented for ", info(input.dtype()).name);
-  FL_CHECK(!weights || (weights.dim() == 1 && weights.numel() == input.numel()), "bincount: weights should be 1-d and have the same length as input");
+  FL_CHECK(!weights.defined() || (weights.dim() == 1 && weights.numel() == input.numel()), "bincount: weights should be 1-d and have the same length as input");
   Tensor x = raw_contiguous(raw_cast(input, DType::Int64));
   const int64_t* v = x.data<int64_t>();
   int64_t n = x.numel(), size = minlength;
@@ -20,7 +20,7 @@ Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength
     size = std::max(size, v[i] + 1);
   }
   int64_t sizes[1] = {size};
-  if (!weights) {
+  if (!weights.defined()) {
     Tensor out = zeros(sizes, DType::Int64);
     for (int64_t i = 0; i < n; i++) out.data<int64_t>()[v[i]]++;
     return out;
@@ -94,7 +94,7 @@ Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
 }
 
 Tensor counted_weights(const Tensor& input, const Tensor& weight) {
-  if (!weight) return weight;
+  if (!weight.defined()) return weight;
   FL_CHECK(equal(weight.sizes(), input.sizes()), "histogram: weight tensor has sizes ", shape_text(weight.sizes()), ", the input ", shape_text(input.sizes()));
   FL_CHECK(weight.dtype() == input.dtype(), "histogram: weight and input must have the same type, got ", info(weight.dtype()).name, " and ", info(input.dtype()).name);
   return raw_contiguous(weight);

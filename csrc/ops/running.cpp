@@ -25,7 +25,7 @@ Tensor diff_op(const Tensor& input, int64_t n, int64_t dim, const Tensor& prepen
   if (prepend || append) {
     std::vector<Tensor> parts;
     for (const Tensor& t : {prepend, input, append}) {
-      if (!t) continue;
+      if (!t.defined()) continue;
       FL_CHECK(t.dim() == input.dim(), "diff: expects prepend or append to have the same number of dimensions as input");
       for (int64_t k = 0; k < input.dim(); k++)
         FL_CHECK(k == d || t->sizes[k] == input->sizes[k], "diff: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size(",

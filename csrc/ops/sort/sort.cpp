@@ -47,6 +47,17 @@ void picked_back(Vjp& v, int dim_argument) {
   if (v.needs(0)) v.set(0, pick_backward(v.grad(), v.output(1), v.sizes(0), v.integer(dim_argument), true));
 }
 
+// The k first items in front. By key alone and by the algorithms PyTorch uses, so that among equals the same ones are picked.
+template <class Item> void pick_first(Item* items, int64_t n, int64_t k, bool sorted) {
+  auto before = [](const Item& a, const Item& b) { return a.key() < b.key(); };
+  if (k * 64 <= n) {
+    std::partial_sort(items, items + k, items + n, before);
+    return;
+  }
+  std::nth_element(items, items + k - 1, items + n, before);
+  if (sorted) std::sort(items, items + k - 1, before);
+}
+
 Pair topk_op(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sorted) {
   int64_t d = wrap_dim(dim, input.dim(), "topk");
   int64_t n = input.dim() ? input->sizes[d] : 1;
@@ -65,8 +76,7 @@ Pair topk_op(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sor
         const T* from = x.data<T>() + rows.start(r, n);
         int64_t to = rows.start(r, k);
         load_items(from, n, rows.inner, largest, items.data());
-        if (k < n) std::nth_element(items.begin(), items.begin() + k, items.end());
-        if (sorted) std::sort(items.begin(), items.begin() + k);
+        pick_first(items.data(), n, k, sorted);
         for (int64_t i = 0; i < k; i++) {
           values.data<T>()[to + i * rows.inner] = from[items[i].index() * rows.inner];
           indices.data<int64_t>()[to + i * rows.inner] = items[i].index();
