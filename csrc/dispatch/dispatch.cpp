@@ -80,6 +80,7 @@ bool takes_type_of_out(const Entry& entry, const Value* args, const Tensor& out,
 }  // namespace
 
 void call_in_place(const Entry& entry, const Value* args) {
+  if (entry.forward) return call_in_place(*entry.forward, args);
   const Tensor& self = borrow(args[0].tensor);
   check_writable(self, entry.public_name.c_str());
   uint16_t keys = layers_of(args, entry.schema.args.size()) & thread_state.enabled & kRequiresGrad;

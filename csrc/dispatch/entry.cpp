@@ -75,7 +75,7 @@ Define& Define::alias(const char* name) {
 
 void declare_alias(const char* alias, const char* schema) { table().aliases.emplace_back(alias, parse_schema(schema).name); }
 
-void resolve_aliases() {
+void connect_entries() {
   auto aliases = std::move(table().aliases);
   for (auto& [alias, target] : aliases) {
     OpGroup* group = find_group(target);
@@ -86,6 +86,8 @@ void resolve_aliases() {
       add_entry(e);
     }
   }
+  for (auto& [id, e] : table().by_id)
+    if (e->forward_id) e->forward = find_entry(e->forward_id);
 }
 
 void Define::check_arity(size_t n) {

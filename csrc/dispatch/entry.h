@@ -44,6 +44,8 @@ struct Entry {
   PyTypeObject* node_type = nullptr;
   PyObject* python = nullptr;      // of a composite written in Python
   const char* doc = "";
+  const char* forward_id = nullptr;  // of a form with an `inplace` argument: the op it stands for
+  const Entry* forward = nullptr;
   bool returns_self_ok = false;    // may return args[0] itself (contiguous, to)
 };
 
@@ -168,9 +170,9 @@ struct Declare {
   explicit Declare(void (*f)()) { f(); }
 };
 
-// Another name for all overloads of the op of `schema`; it exists once resolve_aliases has run, when everything is declared.
+// Another name for all overloads of the op of `schema`; it exists once connect_entries has run, when everything is declared.
 void declare_alias(const char* alias, const char* schema);
-void resolve_aliases();
+void connect_entries();
 
 const std::vector<OpGroup*>& all_groups();
 OpGroup* find_group(std::string_view name);      // by schema name: "nn.softplus"

@@ -236,7 +236,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_array(m);
     find_openblas();
     init_module_fast(m);
-    resolve_aliases();
+    connect_entries();
     for (OpGroup* g : all_groups()) attach_methods(g);
     return module.detach();
   });

@@ -73,6 +73,7 @@ Types decide_types(const Entry& entry, const PointwiseInfo& p, const Operand* in
     for (int i = 0; i < p.inputs; i++) FL_CHECK(in[i].dtype != DType::Bool, entry.public_name, ": ", p.bool_refusal);
   if ((p.rule == Rule::Float || p.rule == Rule::FloatReal) && is_integral(common, true)) common = default_dtype();
   if ((p.lacks_bool && common == DType::Bool) || (p.lacks_complex && is_complex(common))) refuse_type(entry, common);
+  if (p.bool_as_int && common == DType::Bool) common = DType::Int64;
   DType wide = common;
   if (p.by_value && is_integral(common, true)) {
     for (int i = 0; i < p.inputs; i++)
@@ -96,7 +97,7 @@ Types decide_types(const Entry& entry, const PointwiseInfo& p, const Operand* in
 void check_param(const Entry& entry, const PointwiseInfo& p, const Types& t, int i, const Scalar& s) {
   const std::string& name = entry.schema.args[p.inputs + i].name;
   FL_CHECK(is_complex(t.compute) || !s.is_complex(), entry.public_name, ": argument ", name, " must be real, got ", s);
-  if (name != "alpha" && name != "value") return;
+  if (name != "alpha" && !(name == "value" && p.inputs == 3)) return;
   FL_CHECK(s.type != Scalar::Type::Bool || t.common == DType::Bool || name != "alpha", entry.public_name, ": a bool alpha needs bool operands, got ", info(t.common).name);
   FL_CHECK(!is_integral(t.common, true) || s.is_integral(), entry.public_name, ": for integral input tensors, argument ", name,
            " must not be a floating point number");
@@ -181,6 +182,7 @@ void check_destination(const Entry& entry, const PointwiseInfo& p, const Operand
   FL_CHECK(equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ", shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
   FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, tail, ": result type ", info(t.result).name, " can't be cast to the desired output type ",
            info(out.dtype()).name);
+  FL_CHECK(!p.exact_out || t.result == out.dtype(), entry.public_name, ": expected out of dtype ", info(t.result).name, ", got ", info(out.dtype()).name);
   FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)), entry.public_name,
            "_: the result of complex numbers is real and can't be written in place");
   for (int i = 0; i < p.inputs; i++)
@@ -320,6 +322,7 @@ void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseF
   if (forms.in_place) d.in_place();
   if (forms.out) d.out();
   if (forms.function_only) d.function_only();
+  if (forms.method_only) d.method_only();
   if (forms.node) d.node(forms.node);
   bool differentiable = false;
   for (int k = 0; k < info.inputs; k++) {
@@ -334,7 +337,7 @@ void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseF
   for (int t = 0; t < kNumDTypes; t++) {
     DType type = static_cast<DType>(t);
     bool changes_type = (is_complex(type) && (info.rule == Rule::Real || info.rule == Rule::FloatReal)) || info.rule == Rule::First ||
-                        info.rule == Rule::ToComplex || (info.rule == Rule::Boolean && !info.gives_bool[t]);
+                        info.rule == Rule::ToComplex || (info.rule == Rule::Boolean && !info.gives_bool[t]) || (type == DType::Bool && info.bool_as_int);
     bool refused = ((info.bool_refusal || info.lacks_bool) && type == DType::Bool) || (info.lacks_complex && is_complex(type)) ||
                    (info.refuses_zero_divisor && is_integral(type, true));
     info.direct[t] = info.loops[t] && !changes_type && !refused && !info.mask_inputs && !info.substitute && !info.check;

@@ -121,7 +121,7 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   }
   ~Pointwise() {
 #if FL_PRIMARY
-    pointwise_declare(schema_, info_, {in_place_, out_, function_only_, node_, doc_});
+    pointwise_declare(schema_, info_, {in_place_, out_, function_only_, method_only_, node_, doc_});
 #endif
   }
   template <unsigned kinds, class F> Pointwise& body(F) {
@@ -163,6 +163,9 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   Pointwise& check(void (*f)(const Value* args, DType compute)) { info_.check = f; return *this; }
   Pointwise& by_value() { info_.by_value = true; return *this; }
   Pointwise& equal_types() { info_.equal_types = true; return *this; }
+  Pointwise& exact_out() { info_.exact_out = true; return *this; }
+  Pointwise& bool_as_int() { info_.bool_as_int = true; return *this; }
+  Pointwise& method_only() { method_only_ = true; return *this; }
   Pointwise& substitute(const PointwiseInfo* (*f)(const Value*)) { info_.substitute = f; return *this; }
   // The whole name, with all its overloads, is also known as `name`.
   Pointwise& alias([[maybe_unused]] const char* name) {
@@ -219,7 +222,7 @@ template <int inputs, unsigned masks = 0> class Pointwise {
   PointwiseInfo& info_;
   const char* doc_;
   const char* node_ = nullptr;
-  bool in_place_ = true, out_ = true, function_only_ = false;
+  bool in_place_ = true, out_ = true, function_only_ = false, method_only_ = false;
 };
 
 struct DeclarePointwise {

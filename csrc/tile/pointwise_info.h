@@ -30,6 +30,8 @@ struct PointwiseInfo {
   bool lacks_bool = false, lacks_complex = false;
   bool refuses_zero_divisor = false;    // input 1 of an integer type must hold no zero
   bool by_value = false;                // operands of different integer types are compared as numbers
+  bool bool_as_int = false;             // bool counts as int64
+  bool exact_out = false;               // out= must have the result's dtype
   bool equal_types = false;             // tensors must have one dtype
   Loop loops[kNumDTypes] = {};          // by the type computed in
   bool gives_bool[kNumDTypes] = {};
@@ -45,7 +47,7 @@ struct PointwiseInfo {
 
 // Which forms the op has besides the function, and how it is described.
 struct PointwiseForms {
-  bool in_place, out, function_only;
+  bool in_place, out, function_only, method_only;
   const char* node;
   const char* doc;
 };

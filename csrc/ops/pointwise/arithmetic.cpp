@@ -136,7 +136,8 @@ FL_POINTWISE(signs) {
       .no_in_place();
   Pointwise<1>("square(Tensor input) -> Tensor", Rule::Same, "The square.\n\n>>> torch.square(torch.tensor([-2, 3]))\ntensor([4, 9])")
       .body<kFloat | kInt | kInt32 | kByte | kComplex>([](auto x) { return x * x; })
-      .fused_grad<kFirst>([](auto g, auto x, auto) { return g * (2 * conj(x)); });
+      .fused_grad<kFirst>([](auto g, auto x, auto) { return g * (2 * conj(x)); })
+      .bool_as_int();
   Pointwise<1>("reciprocal(Tensor input) -> Tensor", Rule::Float, "1 / input.\n\n>>> torch.reciprocal(torch.tensor([2.0, 4.0]))\ntensor([0.5000, 0.2500])")
       .body<kFloat | kComplex>([](auto x) { return reciprocal(x); })
       .fused_grad<kResult>([](auto g, auto, auto y) { return -g * conj(y * y); });
@@ -145,8 +146,7 @@ FL_POINTWISE(signs) {
 #if FL_PRIMARY
 Tensor positive(const Tensor& input) {
   FL_CHECK(input.dtype() != DType::Bool, "positive: ", kNoBoolSign);
-  static const Op alias_of("_C.alias");
-  return alias_of(input);
+  return input;
 }
 
 Tensor divide_rounded(const Tensor& input, const Value& other, std::optional<std::string_view> mode) {

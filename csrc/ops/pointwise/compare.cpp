@@ -1,12 +1,20 @@
 // Comparisons, truth values and choices by them.
 #include "tile/pointwise.h"
 
+#if FL_PRIMARY
+#include "ops/factory.h"
+#endif
+
 namespace fl {
 #if FL_PRIMARY
 namespace {
 // Of the larger (or smaller) operand; halved where they are equal.
 Tensor extremum_gradient(const Tensor& g, const Tensor& here, const Tensor& there, bool largest) {
   return where(here == there, g * 0.5, where(largest ? here < there : here > there, 0, g));
+}
+void check_fill_value(const Value* args, DType) {
+  if (args[2].is_number()) return check_fits(args[2].scalar(), args[0].tensor->dtype, "masked_fill");
+  FL_CHECK(args[2].tensor->ndim == 0, "masked_fill: expected the value to be a number or a tensor without dimensions, got sizes ", shape_text(borrow(args[2].tensor).sizes()));
 }
 Tensor chosen_gradient(const Tensor& g, const Tensor& chosen) { return where(chosen, g, 0); }
 }  // namespace
@@ -79,13 +87,16 @@ FL_POINTWISE(choices) {
       .grad<kFirst, 1>([](auto g, auto mask, auto, auto, auto) { return chosen_gradient(g, mask); })
       .grad<kFirst, 2>([](auto g, auto mask, auto, auto, auto) { return chosen_gradient(g, !mask); })
       .no_in_place();
-  Pointwise<3, 2>("masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor", Rule::First,
+  Pointwise<3, 2> masked_fill("masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor", Rule::First,
                   "input, but value where the mask holds. value is a number or a tensor without dimensions.\n\n"
-                  ">>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)\ntensor([0, 2])")
-      .body<kAll>([](auto x, auto mask, auto value) { return where(mask, value, x); })
+                  ">>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)\ntensor([0, 2])");
+  masked_fill.body<kAll>([](auto x, auto mask, auto value) { return where(mask, value, x); })
       .grad<kSecond, 0>([](auto g, auto, auto mask, auto, auto) { return chosen_gradient(g, !mask); })
       .grad<kSecond, 2>([](auto g, auto, auto mask, auto, auto) { return chosen_gradient(g, mask); })
       .no_out();
+#if FL_PRIMARY
+  masked_fill.check(check_fill_value);
+#endif
   Pointwise<2>("maximum(Tensor input, Tensor other) -> Tensor", Rule::Same, "The larger of the two; NaN where either is.\n\n>>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))\ntensor([3, 5])")
       .body<kOrdered | kBool>([](auto a, auto b) { return maximum(a, b); })
       .grad<kFirst | kSecond, 0>([](auto g, auto a, auto b, auto) { return extremum_gradient(g, a, b, true); })

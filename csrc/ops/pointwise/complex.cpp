@@ -26,27 +26,30 @@ FL_POINTWISE(complex_numbers) {
       .grad<kNothing, 0>([](auto g, auto, auto, auto) { return real(g); })
       .grad<kNothing, 1>([](auto g, auto, auto, auto) { return imag(g); })
       .equal_types()
+      .exact_out()
       .no_in_place();
   Pointwise<2>("polar(Tensor abs, Tensor angle) -> Tensor", Rule::ToComplex, "A complex tensor of absolute values and angles, of one floating dtype.\n\n>>> torch.polar(torch.tensor([1.0]), torch.tensor([0.0]))\ntensor([1.+0.j])")
       .body<kComplex>([](auto r, auto t) { return decltype(r)(r.v.real * __builtin_cos(t.v.real), r.v.real * __builtin_sin(t.v.real)); })
       .grad<kSecond, 0>([](auto g, auto, auto t, auto) { return real(g) * cos(t) + imag(g) * sin(t); })
       .grad<kFirst | kSecond, 1>([](auto g, auto r, auto t, auto) { return r * (imag(g) * cos(t) - real(g) * sin(t)); })
       .equal_types()
+      .exact_out()
       .no_in_place();
 }
 
 #if FL_PRIMARY
 Tensor conj_op(const Tensor& input) {
-  static const Op physical("_C.conj_physical"), alias_of("_C.alias");
-  return input.is_complex() ? physical(input) : alias_of(input);
+  static const Op physical("_C.conj_physical");
+  return input.is_complex() ? physical(input) : input;
 }
-Tensor conj_physical_op(const Tensor& input) {
-  static const Op physical("_C.conj_physical"), alias_of("_C.alias");
-  return input.is_complex() ? physical(input) : alias_of(input);
-}
+// Conjugates and negatives are never left for later here.
+Tensor resolved(const Tensor& input) { return input; }
+
 const Declare composites([] {
   Define("conj(Tensor input) -> Tensor").composite<conj_op>().doc("The complex conjugate.\n\n>>> torch.conj(torch.tensor([1 + 2j]))\ntensor([1.-2.j])");
-  Define("conj_physical(Tensor input) -> Tensor").composite<conj_physical_op>().in_place().out().doc("The complex conjugate, in memory of its own.");
+  Define("conj_physical(Tensor input) -> Tensor").composite<conj_op>().in_place().out().doc("The complex conjugate.");
+  Define("resolve_conj(Tensor input) -> Tensor").composite<resolved>().doc("The tensor itself: conj computes its result at once.");
+  Define("resolve_neg(Tensor input) -> Tensor").composite<resolved>().doc("The tensor itself: negatives are computed at once.");
 });
 #endif
 
