@@ -9,13 +9,12 @@ constexpr double kSqrtHalf = 0.70710678118654752440, kInvSqrt2Pi = 0.39894228040
 constexpr double kSeluScale = 1.0507009873554804934193349852946, kSeluAlpha = 1.6732632423543772848170429916717;
 
 #if FL_PRIMARY
-namespace {
-Tensor gelu_erf_gradient(const Tensor& x) { return (erf(x * kSqrtHalf) + 1) * 0.5 + x * exp(x * x * -0.5) * kInvSqrt2Pi; }
-Tensor gelu_tanh_gradient(const Tensor& x) {
+// Found beside the vector functions of the same names.
+static Tensor gelu_erf_gradient(const Tensor& x) { return (erf(x * kSqrtHalf) + 1) * 0.5 + x * exp(x * x * -0.5) * kInvSqrt2Pi; }
+static Tensor gelu_tanh_gradient(const Tensor& x) {
   Tensor square = x * x, t = tanh((square * x * 0.044715 + x) * kSqrt2OverPi);
   return (t + 1) * 0.5 + x * 0.5 * (1 - t * t) * (square * (3 * 0.044715) + 1) * kSqrt2OverPi;
 }
-}  // namespace
 #endif
 
 namespace FL_ISA {
