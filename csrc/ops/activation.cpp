@@ -53,28 +53,6 @@ Tensor glu(const Tensor& input, int64_t dim) {
   return narrow(input, d, 0, size / 2) * sigmoid(narrow(input, d, size / 2, size / 2));
 }
 
-Tensor random_slopes(const Tensor& input, double lower, double upper, bool training, Generator* generator) {
-  static const Op leaky("_nn.leaky_relu"), uniform("uniform_");
-  FL_CHECK(lower <= upper, "rrelu: lower bound should be less than or equal to the upper bound, got ", lower, " and ", upper);
-  if (!training) return leaky(input, (lower + upper) / 2);
-  Tensor slopes = empty_like(input);
-  {
-    NoGrad guard;
-    uniform.in_place(slopes, lower, upper, generator);
-  }
-  return where(input <= 0, input * slopes, input);
-}
-Tensor rrelu(const Tensor& input, Scalar lower, Scalar upper, bool training, Generator* generator) {
-  return random_slopes(input, lower.to_double(), upper.to_double(), training, generator);
-}
-Tensor nn_rrelu(const Tensor& input, double lower, double upper, bool training, bool inplace) {
-  Tensor result = random_slopes(input, lower, upper, training, nullptr);
-  if (!inplace) return result;
-  static const Op copy("copy_");
-  copy.run(input, result);
-  return input;
-}
-
 void declare(const char* schema, const char* target, const char* doc) {
   Define d(schema);
   d.raw_kernel(with_inplace).doc(doc);
@@ -106,11 +84,6 @@ const Declare ops([] {
   Define("nn.hardshrink(Tensor input, Scalar lambd=0.5) -> Tensor").composite<hardshrink>().doc("input where it is further than lambd from 0, 0 elsewhere.");
   Define("nn.softshrink(Tensor input, float lambd=0.5) -> Tensor").composite<softshrink>().out().doc("input moved toward 0 by lambd, and 0 where it is nearer than that.");
   Define("nn.glu(Tensor input, int dim=-1) -> Tensor").composite<glu>().out().doc("The first half along dim times the sigmoid of the second half.");
-  Define("rrelu(Tensor input, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor")
-      .composite<rrelu>().in_place().function_only()
-      .doc("A leaky relu with slopes drawn from [lower, upper] in training and their mean otherwise.");
-  Define("nn.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False) -> Tensor")
-      .composite<nn_rrelu>().doc("A leaky relu with slopes drawn from [lower, upper] in training and their mean otherwise.");
 });
 
 }  // namespace

@@ -41,20 +41,6 @@ Tensor nan_to_num(const Tensor& input, std::optional<double> nan, std::optional<
   return input.is_complex() ? joined(contiguous(y)) : y;
 }
 
-Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  FL_CHECK(input.dtype() == other.dtype(), "isclose: expected both tensors to have one dtype, got ", info(input.dtype()).name, " and ", info(other.dtype()).name);
-  FL_CHECK(rtol >= 0, "isclose: rtol must be greater than or equal to zero, got ", rtol);
-  FL_CHECK(atol >= 0, "isclose: atol must be greater than or equal to zero, got ", atol);
-  static const Op isfinite("isfinite");
-  Tensor close = input == other;
-  bool inexact = is_differentiable(input.dtype());
-  if (equal_nan && inexact) close = close | (isnan(input) & isnan(other));
-  if (rtol == 0 && atol == 0) return close;
-  Tensor a = inexact ? input : to_dtype(input, default_dtype()), b = inexact ? other : to_dtype(other, default_dtype());
-  Tensor allowed = abs(b) * rtol + atol, distance = abs(a - b);
-  return close | (isfinite(distance) & (distance <= allowed));
-}
-
 const Declare ops([] {
   Define("logit(Tensor input, float? eps=None) -> Tensor").composite<logit>().in_place().out().alias("special.logit")
       .doc("log(input / (1 - input)), with input first limited to [eps, 1 - eps].\n\n>>> torch.logit(torch.tensor([0.5]))\ntensor([0.])");
@@ -65,8 +51,6 @@ const Declare ops([] {
       .doc("The logarithm of the multivariate gamma function of dimension p.\n\n>>> torch.mvlgamma(torch.tensor([2.0]), 1)\ntensor([0.])");
   Define("nan_to_num(Tensor input, float? nan=0.0, float? posinf=None, float? neginf=None) -> Tensor").composite<nan_to_num>().in_place().out()
       .doc("NaN and infinities replaced; infinities by the largest numbers when nothing is given.\n\n>>> torch.nan_to_num(torch.tensor([float('nan'), 1.0]))\ntensor([0., 1.])");
-  Define("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor").composite<isclose>()
-      .doc("Where |input - other| <= atol + rtol * |other|.\n\n>>> torch.isclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))\ntensor([True])");
 });
 
 }  // namespace
