@@ -34,9 +34,9 @@ Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength
   return out;
 }
 
-// The range of a histogram: as given, or of the values; one of no width is widened.
-template <class T> void settle_range(const Tensor& x, double* low, double* high, const char* op) {
-  if (*low == *high && x.numel()) {
+// The range of a histogram: as given, or of the values `x`; one of no width is widened.
+template <class T> void settle_range(const Tensor& x, double margin, double* low, double* high, const char* op) {
+  if (x && *low == *high && x.numel()) {
     const T* v = x.data<T>();
     T least = v[0], most = v[0];
     bool finite = true;
@@ -50,8 +50,8 @@ template <class T> void settle_range(const Tensor& x, double* low, double* high,
     *high = most;
   }
   if (*low == *high) {
-    *low -= 1;
-    *high += 1;
+    *low -= margin;
+    *high += margin;
   }
   FL_CHECK(std::isfinite(*low) && std::isfinite(*high), op, ": range of [", *low, ", ", *high, "] is not finite");
   FL_CHECK(*low < *high, op, ": max must be larger than min, got ", *low, " and ", *high);
@@ -85,7 +85,7 @@ Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
   double low = min.to_double(), high = max.to_double();
   FL_CHECK(low <= high, "histc: max must be larger than min, got ", low, " and ", high);
   auto run = [&]<class T>() {
-    settle_range<T>(x, &low, &high, "histc");
+    settle_range<T>(x, 1, &low, &high, "histc");
     count_even<T>(x, Tensor(), low, high, bins, out.data<T>());
   };
   if (x.dtype() == DType::Float) run.template operator()<float>();
@@ -116,9 +116,8 @@ std::tuple<Tensor, Tensor> histogram_even(const Tensor& input, int64_t bins, std
   auto run = [&]<class T>() {
     double low = range ? (*range)[0] : 0, high = range ? (*range)[1] : 0;
     FL_CHECK(!range || low <= high, "histogram: min should not exceed max, got ", low, " and ", high);
-    if (range && low == high) low -= 1, high += 1;
     if (!range && x.numel() == 0) high = 1;
-    settle_range<T>(x, &low, &high, "histogram");
+    settle_range<T>(range ? Tensor() : x, 0.5, &low, &high, "histogram");
     static const Op linspace("linspace");
     raw_copy(edges, linspace(Scalar(low), Scalar(high), bins + 1, x.dtype()));
     count_even<T>(x, w, low, high, bins, counts.data<T>());

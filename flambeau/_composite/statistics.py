@@ -212,7 +212,7 @@ def histogramdd(input, bins, range, weight, density):
     edges = []
     for axis, many in enumerate(bins):
         if isinstance(many, root.Tensor):
-            edges.append(many.clone())
+            edges.append(many)
         else:
             limits = None if range is None else [float(range[2 * axis]), float(range[2 * axis + 1])]
             edges.append(root.histogram(points[:, axis].contiguous(), int(many), range=limits)[1])
