@@ -184,6 +184,9 @@ class Run {
       b = std::move(g);
       return;
     }
+    // Each may still be of the shape it was broadcast to.
+    fit(*s.node, slot, b);
+    fit(*s.node, slot, g);
     static const Op add("add");
     if (!options_.create_graph && Py_REFCNT(b.object()) == 1 && b->storage->references == 1 && !b->base && b.dtype() == g.dtype() &&
         equal(b.sizes(), g.sizes()) && !may_overlap_itself(b)) {
@@ -194,25 +197,22 @@ class Run {
   }
 
   // Brings a gradient to the shape and type of what it is the gradient of.
-  void validate(Node& n, TensorArray& grads) {
-    for (size_t i = 0; i < grads.size() && i < n.outputs.size(); i++) {
-      Tensor& g = grads[i];
-      if (!g) continue;
-      const OutputMeta& m = n.outputs[i];
-      if (!equal(g.sizes(), m.sizes)) {
-        bool expandable = m.sizes.size() <= g.sizes().size();
-        for (size_t d = 0; expandable && d < m.sizes.size(); d++) {
-          int64_t have = g.sizes()[g.sizes().size() - 1 - d], want = m.sizes[m.sizes.size() - 1 - d];
-          expandable = want == have || want == 1;
-        }
-        FL_CHECK(expandable, "a gradient of sizes ", shape_text(g.sizes()), " arrived at ", n.name, ", whose result has sizes ", shape_text(m.sizes));
-        g = sum_to_size(g, m.sizes);
+  static void fit(Node& n, size_t slot, Tensor& g) {
+    if (!g.defined() || slot >= n.outputs.size()) return;
+    const OutputMeta& m = n.outputs[slot];
+    if (!equal(g.sizes(), m.sizes)) {
+      bool expandable = m.sizes.size() <= g.sizes().size();
+      for (size_t d = 0; expandable && d < m.sizes.size(); d++) {
+        int64_t have = g.sizes()[g.sizes().size() - 1 - d], want = m.sizes[m.sizes.size() - 1 - d];
+        expandable = want == have || want == 1;
       }
-      if (g.dtype() != m.dtype && is_differentiable(m.dtype)) {
-        static const Op to("_C._to_dtype"), real("real");
-        if (g.is_complex() && !fl::is_complex(m.dtype)) g = real(g);
-        if (g.dtype() != m.dtype) g = to(g, m.dtype);
-      }
+      FL_CHECK(expandable, "a gradient of sizes ", shape_text(g.sizes()), " arrived at ", n.name, ", whose result has sizes ", shape_text(m.sizes));
+      g = sum_to_size(g, m.sizes);
+    }
+    if (g.dtype() != m.dtype && is_differentiable(m.dtype)) {
+      static const Op to("_C._to_dtype"), real("real");
+      if (g.is_complex() && !fl::is_complex(m.dtype)) g = real(g);
+      if (g.dtype() != m.dtype) g = to(g, m.dtype);
     }
   }
 
@@ -249,7 +249,7 @@ class Run {
   void step(NodeState& s) {
     Node& n = *s.node;
     if (s.buffer.size() < n.outputs.size()) s.buffer.resize(n.outputs.size());
-    validate(n, s.buffer);
+    for (size_t i = 0; i < s.buffer.size(); i++) fit(n, i, s.buffer[i]);
     auto* leaf = n.is_accumulator ? static_cast<AccumulateBody*>(n.body) : nullptr;
     if (leaf && leaf->variable->autograd && leaf->variable->autograd->hooks && s.buffer[0]) run_hooks_on(leaf->variable->autograd->hooks, s.buffer[0]);
     run_tensor_hooks(s);
