@@ -78,7 +78,16 @@ PyObject* call_python(const Entry& entry, Parsed& p) {
     }
     stack[i] = o;
   }
-  return PyObject_Vectorcall(entry.python, stack, n, nullptr);
+  PyRef result = checked(PyObject_Vectorcall(entry.python, stack, n, nullptr));
+  const auto& names = entry.schema.result_names;
+  if (names.empty() || !PyTuple_CheckExact(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(names.size())) return result.detach();
+  PyRef tuple = checked(PyStructSequence_New(result_type(entry)));
+  for (size_t i = 0; i < names.size(); i++) {
+    PyObject* item = PyTuple_GET_ITEM(result.get(), i);
+    Py_INCREF(item);
+    PyStructSequence_SET_ITEM(tuple.get(), i, item);
+  }
+  return tuple.detach();
 }
 
 std::vector<Tensor> out_tensors(PyObject* out, const char* op) {
