@@ -24,10 +24,17 @@ Scalar one_less(const Scalar& e) {
   return e.is_complex() ? Scalar(e.to_complex() - 1.0) : e.is_integral() ? Scalar(e.i - 1) : Scalar(e.d - 1);
 }
 
+Scalar number_of(const Tensor& wrapped) {
+  DType wide = wrapped.is_complex() ? DType::ComplexDouble : wrapped.is_floating() ? DType::Double : DType::Int64;
+  Tensor t = empty({}, wide);
+  raw_copy(t, wrapped);
+  if (wide == DType::Int64) return Scalar(*t.data<int64_t>());
+  return wide == DType::Double ? Scalar(*t.data<double>()) : Scalar(*t.data<std::complex<double>>());
+}
+
 Tensor power_base_gradient(const Tensor& g, const Tensor& x, const Tensor& exponent) {
   if (!exponent.is_wrapped_number()) return where(exponent == 0, 0, zero_stays(g, g * conj(exponent * pow(x, exponent - 1))));
-  static const Op item("Tensor.item");
-  Scalar e = item.run(exponent).number;
+  Scalar e = number_of(exponent);
   if (e.equals(0)) return zeros_like(g);
   if (e.equals(1)) return g;
   if (e.equals(2)) return g * conj(x * 2);
