@@ -201,7 +201,7 @@ def lstsq(A, B, rcond, driver):
     return X.squeeze(-1) if vectors else X, residuals, rank, values
 
 
-def _tolerance(name, value, A):
+def _tolerance(name, value):
     if value is None or not isinstance(value, root.Tensor):
         return value
     if value.is_complex():
@@ -211,7 +211,7 @@ def _tolerance(name, value, A):
 
 def cutoff(name, A, values, atol, rtol):
     """The magnitude at or below which singular values count as zero: max(atol, rtol * the largest)."""
-    atol, rtol = _tolerance(name, atol, A), _tolerance(name, rtol, A)
+    atol, rtol = _tolerance(name, atol), _tolerance(name, rtol)
     if rtol is None:
         default = root.finfo(A.dtype).eps * max(A.shape[-2:])
         if atol is None:
@@ -220,9 +220,10 @@ def cutoff(name, A, values, atol, rtol):
             rtol = root.where(atol > 0, 0.0, default)
         else:
             rtol = 0.0 if atol > 0 else default
-    atol = 0.0 if atol is None else atol
     limit = values.amax(-1, True) * rtol
-    return root.maximum(limit, root.as_tensor(atol, dtype=limit.dtype, device=limit.device))
+    if atol is None:
+        return limit
+    return root.maximum(limit, atol.to(limit.dtype)) if isinstance(atol, root.Tensor) else limit.clamp(min=atol)
 
 
 def pseudo_inverse(A, atol, rtol, hermitian):
