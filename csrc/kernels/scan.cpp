@@ -44,13 +44,14 @@ struct LogPlus {
     if (high == low && high - high != 0) return high;
     return high + ::log1p(::exp(low - high));
   }
+  // The imaginary part is that of the larger operand plus a turn of less than half a circle: it isn't wrapped.
   Complex<double> operator()(Complex<double> a, Complex<double> b) const {
     if (a.real == -__builtin_inf() && a.imag == a.imag) return b;
     if (b.real == -__builtin_inf() && b.imag == b.imag) return a;
-    double high = a.real > b.real ? a.real : b.real;
-    double ea = ::exp(a.real - high), eb = ::exp(b.real - high);
-    double re = ea * ::cos(a.imag) + eb * ::cos(b.imag), im = ea * ::sin(a.imag) + eb * ::sin(b.imag);
-    return Complex<double>(high + ::log(::hypot(re, im)), ::atan2(im, re));
+    Complex<double> high = a.real > b.real ? a : b, low = a.real > b.real ? b : a;
+    double ratio = ::exp(low.real - high.real), turn = low.imag - high.imag;
+    double re = 1 + ratio * ::cos(turn), im = ratio * ::sin(turn);
+    return Complex<double>(high.real + ::log(::hypot(re, im)), high.imag + ::atan2(im, re));
   }
 };
 

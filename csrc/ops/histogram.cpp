@@ -79,9 +79,10 @@ void check_floats(const Tensor& x, const char* op) {
 
 Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
   FL_CHECK(bins > 0, "histc: bins must be > 0, got ", bins);
-  check_floats(input, "histc");
   int64_t sizes[1] = {bins};
-  Tensor x = raw_contiguous(input), out = zeros(sizes, input.dtype());
+  bool narrow_type = input.dtype() == DType::Half || input.dtype() == DType::BFloat16;
+  Tensor x = raw_contiguous(narrow_type ? raw_cast(input, DType::Float) : input), out = zeros(sizes, x.dtype());
+  check_floats(x, "histc");
   double low = min.to_double(), high = max.to_double();
   FL_CHECK(low <= high, "histc: max must be larger than min, got ", low, " and ", high);
   auto run = [&]<class T>() {
@@ -90,7 +91,7 @@ Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
   };
   if (x.dtype() == DType::Float) run.template operator()<float>();
   else run.template operator()<double>();
-  return out;
+  return raw_cast(out, input.dtype());
 }
 
 Tensor counted_weights(const Tensor& input, const Tensor& weight) {

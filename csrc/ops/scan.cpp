@@ -119,7 +119,10 @@ void logcumsumexp_back(Vjp& v) {
     Tensor level = b.is_complex() ? real(b) : b;
     return where(level == -__builtin_inf(), 0.0, exp(a - b));
   };
-  Tensor t = affine(conj(ratio(y, shifted(y, dim, false, 0))), g, dim, true);
+  int64_t n = x.size(dim);
+  if (n == 0) return v.set(0, g);
+  Tensor steps = ratio(narrow(y, dim, 0, n - 1), narrow(y, dim, 1, n - 1)), edge = zeros(narrow(y, dim, 0, 1).sizes(), y.dtype(), y.device());
+  Tensor t = affine(conj(cat({steps, edge}, dim)), g, dim, true);
   v.set(0, conj(ratio(x, y)) * t);
 }
 void affine_back(Vjp& v) {
@@ -169,19 +172,19 @@ void prod_all_back(Vjp& v) {
   Tensor g = v.grad(), x = cast(v.input(0), g.dtype());
   int64_t flat[1] = {-1};
   if (x.dim() == 0) return v.set(0, cast(g, v.dtype(0)));
-  if (x.numel() == 0) return v.set(0, zeros(v.sizes(0), v.dtype(0), g.device()));
+  if (x.numel() == 0) return v.set(0, cast(expand(g, v.sizes(0)), v.dtype(0)));
   v.set(0, cast(reshape(prod_gradient(g, reshape(x, flat), v.output(), 0), v.sizes(0)), v.dtype(0)));
 }
 void prod_dim_back(Vjp& v) {
   if (!v.needs(0)) return;
   Tensor g = v.grad(), x = cast(v.input(0), g.dtype()), y = v.output();
   if (x.dim() == 0) return v.set(0, cast(g, v.dtype(0)));
-  if (x.numel() == 0) return v.set(0, zeros(v.sizes(0), v.dtype(0), g.device()));
   int64_t dim = wrap_dim(v.integer(1), x.dim());
   if (!v.flag(2)) {
     g = unsqueeze(g, dim);
     y = unsqueeze(y, dim);
   }
+  if (x.numel() == 0) return v.set(0, cast(expand(g, v.sizes(0)), v.dtype(0)));
   v.set(0, cast(prod_gradient(g, x, y, dim), v.dtype(0)));
 }
 
