@@ -69,19 +69,11 @@ def binary_cross_entropy_with_logits(input, target, weight, size_average, reduce
 
 
 @op(
-    "nn.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "_C._cross_entropy_general(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
     "int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
 )
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
-    """The cross entropy of softmax(input) and the target.
-
-    `input` is (C), (N, C) or (N, C, *); `target` holds classes, shaped as the input without C, or class probabilities,
-    shaped as the input. `weight` (C) weighs the classes; rows of class `ignore_index` do not count. Raises IndexError
-    for a class that does not exist, ValueError or RuntimeError for shapes that do not fit.
-
-    >>> nn.functional.cross_entropy(flambeau.zeros(1, 2), flambeau.tensor([0]))
-    tensor(0.6931)
-    """
+    """`cross_entropy` with class probabilities or label smoothing; the core has the common case of classes alone."""
     reduction = reduction_of(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

@@ -94,7 +94,7 @@ void check_operands(const Tensor& input, const Tensor& weight, const Tensor& bia
   FL_CHECK(dims >= 1 && dims <= 3, kName, ": weight must have 3 to 5 dimensions, got ", shape_text(weight.sizes()));
   FL_CHECK(input.dim() == n, kName, ": input must have ", n, " dimensions like the weight ", shape_text(weight.sizes()), ", got ", shape_text(input.sizes()));
   FL_CHECK(input.dtype() == weight.dtype(), kName, ": input (", info(input.dtype()).name, ") and weight (", info(weight.dtype()).name, ") must have the same type");
-  FL_CHECK(!bias || bias.dtype() == input.dtype(), kName, ": input (", info(input.dtype()).name, ") and bias (", bias ? info(bias.dtype()).name : "", ") must have the same type");
+  FL_CHECK(!bias.defined() || bias.dtype() == input.dtype(), kName, ": input (", info(input.dtype()).name, ") and bias (", bias ? info(bias.dtype()).name : "", ") must have the same type");
   FL_CHECK(o.groups > 0, kName, ": groups must be positive, got ", o.groups);
   for (int64_t i = 0; i < dims; i++) {
     FL_CHECK(o.stride[i] > 0, kName, ": stride must be positive, got ", shape_text(o.stride));
@@ -108,7 +108,7 @@ void check_operands(const Tensor& input, const Tensor& weight, const Tensor& bia
   int64_t expected = o.transposed ? weight.size(0) : weight.size(1) * o.groups;
   FL_CHECK(channels == expected, kName, ": with groups=", o.groups, " and weight ", shape_text(weight.sizes()), ", input must have ", expected,
            " channels, got ", channels, " (input ", shape_text(input.sizes()), ")");
-  FL_CHECK(!bias || (bias.dim() == 1 && bias.size(0) == outputs), kName, ": bias must have ", outputs, " elements, got ", bias ? shape_text(bias.sizes()) : "");
+  FL_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == outputs), kName, ": bias must have ", outputs, " elements, got ", bias ? shape_text(bias.sizes()) : "");
   if (!o.transposed) {
     for (int64_t i = 0; i < dims; i++) {
       int64_t padded = input.size(2 + i) + 2 * o.padding[i], kernel = o.dilation[i] * (weight.size(2 + i) - 1) + 1;

@@ -6,7 +6,7 @@ NormKernels norm_kernels[2];
 
 std::vector<double> as_doubles(const Tensor& t, int64_t count, double otherwise) {
   std::vector<double> values(static_cast<size_t>(count), otherwise);
-  if (!t) return values;
+  if (!t.defined()) return values;
   Tensor to = empty(t.sizes(), DType::Double);
   raw_copy(to, t);
   std::memcpy(values.data(), to.bytes(), values.size() * sizeof(double));

@@ -93,7 +93,7 @@ void apply(const Tensor& x, const Tensor& y, const Channels& c, const NormKernel
 
 // running = (1 - momentum) * running + momentum * seen. PyTorch counts this as no change for autograd, so nor do we.
 void update(const Tensor& running, const std::vector<double>& seen, double momentum) {
-  if (!running) return;
+  if (!running.defined()) return;
   std::vector<double> values = as_doubles(running, running.numel(), 0);
   for (size_t i = 0; i < values.size(); i++) values[i] = (1 - momentum) * values[i] + momentum * seen[i];
   raw_copy(running, from_doubles(values, running.sizes(), DType::Double));
@@ -245,7 +245,7 @@ void check(const Tensor& input, const Tensor& weight, const Tensor& bias, const 
   FL_CHECK(input.dim() >= 2, op, ": input must have at least 2 dimensions (batch, channels), got ", shape_text(input.sizes()));
   const int64_t channels = input.size(1);
   auto check_one = [&](const Tensor& t, const char* what) {
-    FL_CHECK(!t || (t.dim() == 1 && t.size(0) == channels), op, ": ", what, " must have one element for each of ", channels, " channels, got ", t ? shape_text(t.sizes()) : "");
+    FL_CHECK(!t.defined() || (t.dim() == 1 && t.size(0) == channels), op, ": ", what, " must have one element for each of ", channels, " channels, got ", t ? shape_text(t.sizes()) : "");
   };
   check_one(weight, "weight");
   check_one(bias, "bias");
@@ -292,7 +292,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
   sizes[0] = 1;
   sizes[1] = batch * channels;
   auto repeated = [&](const Tensor& t) {
-    if (!t) return t;
+    if (!t.defined()) return t;
     const int64_t all = batch * channels;
     return reshape(expand(unsqueeze(t, 0), Dims{batch, channels}), {&all, 1});
   };
@@ -303,7 +303,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
     // Each image has moved its own copy; the statistics become their mean.
     NoGrad guard;
     for (auto [running, copies] : {std::pair(&running_mean, &mean), std::pair(&running_var, &var)}) {
-      if (!*running || batch == 0) continue;
+      if (!running->defined() || batch == 0) continue;
       raw_copy(*running, sum(reshape(*copies, Dims{batch, channels}), Dims{0}) / static_cast<double>(batch));
       (*running)->storage->writes++;
     }

@@ -24,8 +24,8 @@ void check_shapes(const Tensor& input, IntList shape, const Tensor& weight, cons
   FL_CHECK(!shape.empty(), op, ": normalized_shape must have at least one dimension");
   const bool fits = input.dim() >= static_cast<int64_t>(shape.size()) && equal(shape, input.sizes().subspan(input.dim() - shape.size()));
   FL_CHECK(fits, op, ": input ", shape_text(input.sizes()), " doesn't end with normalized_shape ", shape_text(shape));
-  FL_CHECK(!weight || equal(weight.sizes(), shape), op, ": weight must have the sizes ", shape_text(shape), ", got ", weight ? shape_text(weight.sizes()) : "");
-  FL_CHECK(!bias || equal(bias.sizes(), shape), op, ": bias must have the sizes ", shape_text(shape), ", got ", bias ? shape_text(bias.sizes()) : "");
+  FL_CHECK(!weight.defined() || equal(weight.sizes(), shape), op, ": weight must have the sizes ", shape_text(shape), ", got ", weight ? shape_text(weight.sizes()) : "");
+  FL_CHECK(!bias.defined() || equal(bias.sizes(), shape), op, ": bias must have the sizes ", shape_text(shape), ", got ", bias ? shape_text(bias.sizes()) : "");
 }
 
 Dims statistics_sizes(const Tensor& input, IntList shape) {
