@@ -168,6 +168,24 @@ void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, cons
   if (!to.is(result)) raw_copy(result, to);
 }
 
+Tensor narrowed_to(Tensor t, IntList sizes) {
+  for (int64_t d = 0; d < t.dim(); d++)
+    if (t.size(d) != sizes[d]) t = narrow(t, d, 0, sizes[d]);
+  return t;
+}
+
+// The input of a transposed convolution with zeros behind it, as many as the result has room for: an output padding of a stride or more makes
+// some.
+Tensor extended_input(const Tensor& input, IntList weight_sizes, const ConvolutionOptions& o, IntList result_sizes) {
+  Dims sizes(input.sizes());
+  for (size_t i = 0; i < o.stride.size(); i++)
+    sizes[2 + i] = (result_sizes[2 + i] + 2 * o.padding[i] - o.dilation[i] * (weight_sizes[2 + i] - 1) - 1) / o.stride[i] + 1;
+  if (equal(sizes, input.sizes())) return input;
+  Tensor r = zeros(sizes, input.dtype());
+  raw_copy(narrowed_to(r, input.sizes()), input);
+  return r;
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, IntList given_stride, IntList given_padding, IntList given_dilation,
                    bool transposed, IntList given_output_padding, int64_t groups) {
   int64_t dims = weight.dim() - 2;
@@ -182,7 +200,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
     raw_fill(result, Scalar(0));
     if (bias) add_bias(result, bias);
   } else {
-    forward(input, weight, bias, o, result);
+    forward(transposed ? extended_input(input, weight.sizes(), o, result.sizes()) : input, weight, bias, o, result);
   }
   return result;
 }
@@ -190,15 +208,16 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
 // The gradient for a weight of the given sizes. Linear in both operands.
 Tensor weight_gradient(const Tensor& input, const Tensor& gradient, IntList weight_sizes, IntList stride, IntList padding, IntList dilation, bool transposed,
                        IntList output_padding, int64_t groups) {
-  const Tensor& source = transposed ? gradient : input;
-  const Tensor& destination = transposed ? input : gradient;
   Tensor result = empty(weight_sizes, input.dtype(), input.device());
   if (result.is_meta()) return result;
+  const ConvolutionOptions o{stride, padding, dilation, transposed, output_padding, groups};
+  const Tensor& source = transposed ? gradient : input;
+  const Tensor destination = transposed && input.numel() ? extended_input(input, weight_sizes, o, gradient.sizes()) : transposed ? input : gradient;
   if (source.numel() == 0 || destination.numel() == 0) {
     raw_fill(result, Scalar(0));
     return result;
   }
-  const dnn::Convolution shape = shape_of(source, weight_sizes, {stride, padding, dilation, transposed, output_padding, groups});
+  const dnn::Convolution shape = shape_of(source, weight_sizes, o);
   if (auto type = onednn_type(input.dtype())) {
     const Operand from(source, true), to(destination, true);
     dnn::convolution_backward_weights(shape, *type, from.get(), to.get(), output_of(result), nullptr);
@@ -219,9 +238,7 @@ Tensor input_gradient(const Tensor& gradient, const Tensor& weight, IntList inpu
   Dims output_padding(dims);
   if (o.transposed) {
     Tensor g = convolve(gradient, weight, {}, {o.stride, o.padding, o.dilation, false, output_padding, o.groups});
-    for (size_t i = 0; i < dims; i++)
-      if (g.sizes()[2 + i] != input_sizes[2 + i]) g = narrow(g, static_cast<int64_t>(2 + i), 0, input_sizes[2 + i]);
-    return g;
+    return narrowed_to(g, input_sizes);
   }
   for (size_t i = 0; i < dims; i++)
     output_padding[i] = input_sizes[2 + i] - ((gradient.sizes()[2 + i] - 1) * o.stride[i] - 2 * o.padding[i] + o.dilation[i] * (weight.sizes()[2 + i] - 1) + 1);

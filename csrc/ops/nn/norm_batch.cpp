@@ -269,6 +269,7 @@ void check_several_values(const Tensor& input, const char* op) {
 }
 
 Tensor nn_batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight, const Tensor& bias, bool training, double momentum, double eps) {
+  if (input.dim() == 1 && input.numel() == 0) return clone(input);
   if (training) check_several_values(input, "batch_norm");
   return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, true);
 }
@@ -329,7 +330,7 @@ const Declare ops([] {
   const std::string operands = "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool ";
   Define(("torch.batch_norm" + operands + "training, float momentum, float eps, bool cudnn_enabled) -> Tensor").c_str()).composite<batch_norm>().doc(doc);
   Define(("torch.native_batch_norm" + operands + "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)").c_str())
-      .composite<native_batch_norm>().doc("batch_norm, with the mean and the reciprocal standard deviation if training.");
+      .composite<native_batch_norm>().out().doc("batch_norm, with the mean and the reciprocal standard deviation if training.");
   Define("nn.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-5) "
          "-> Tensor")
       .composite<nn_batch_norm>().doc(doc);

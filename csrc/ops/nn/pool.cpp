@@ -19,6 +19,12 @@ void check_pool_input(const Tensor& input, int dims, const char* op) {
     FL_CHECK(input->sizes[d] > 0, op, ": only the batch may be empty, got input ", shape_text(input.sizes()));
 }
 
+void check_adaptive_input(const Tensor& input, int dims, const Value& output_size, const char* op) {
+  const bool is_list = output_size.tag == Tag::Object && (PyTuple_Check(output_size.object) || PyList_Check(output_size.object));
+  FL_CHECK(dims == 1 || !is_list || input.dim() > dims, ErrorKind::Value, op, ": input must have more than ", dims, " dimensions, got ", shape_text(input.sizes()));
+  check_pool_input(input, dims, op);
+}
+
 Pooling::Pooling(const char* op, int dims, IntList input_sizes) : op_(op), dims_(dims), input_sizes_(input_sizes) {
   shape.channels = input_sizes[input_sizes.size() - dims - 1];
   for (int i = 0; i < dims; i++) shape.input[3 - dims + i] = input_sizes[input_sizes.size() - dims + i];

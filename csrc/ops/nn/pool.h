@@ -39,6 +39,8 @@ Dims pool_numbers(IntList given, int dims, const char* op, const char* what, Int
 Dims pool_output_size(const Value& given, int dims, const char* op, IntList input_sizes);
 // Refuses inputs that are no planes or have empty ones.
 void check_pool_input(const Tensor& input, int dims, const char* op);
+// Likewise; too few dimensions for a list of output sizes is a ValueError.
+void check_adaptive_input(const Tensor& input, int dims, const Value& output_size, const char* op);
 
 struct MaxPooled {
   Tensor values, indices;

@@ -47,7 +47,7 @@ template <int dims> Tensor adaptive_back(const Tensor& gradient, IntList sizes, 
 template <int dims> Tensor adaptive_public(const Tensor& input, const Value& output_size) {
   static const std::string id = std::string("_C._") + kAdaptive<dims>;
   static const Op op(id.c_str());
-  check_pool_input(input, dims, kAdaptive<dims>);
+  check_adaptive_input(input, dims, output_size, kAdaptive<dims>);
   return op(input, pool_output_size(output_size, dims, kAdaptive<dims>, input.sizes()));
 }
 
@@ -92,7 +92,7 @@ template <int dims> void declare() {
       Define((space + kAdaptive<1> + "(Tensor input, any output_size) -> Tensor").c_str()).composite<adaptive_public<1>>().doc(adaptive_doc);
     }
   } else {
-    Define((std::string("nn.") + kAverage<dims> + operands + ", int? divisor_override=None) -> Tensor").c_str()).composite<average_public<dims>>().doc(doc);
+    Define((std::string("nn.") + kAverage<dims> + operands + ", int? divisor_override=None) -> Tensor").c_str()).composite<average_public<dims>>().out().doc(doc);
     Define((std::string("nn.") + kAdaptive<dims> + "(Tensor input, any output_size) -> Tensor").c_str()).composite<adaptive_public<dims>>().doc(adaptive_doc);
   }
 }

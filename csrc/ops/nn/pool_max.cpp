@@ -137,7 +137,7 @@ template <int dims> Result adaptive_public(const Value* a, bool both) {
   static const std::string id = std::string("_C._") + kAdaptive<dims>;
   static const Op op(id.c_str());
   const Tensor& input = borrow(a[0].tensor);
-  check_pool_input(input, dims, kAdaptive<dims>);
+  check_adaptive_input(input, dims, a[1], kAdaptive<dims>);
   return pair_or_first(op.run(input, pool_output_size(a[1], dims, kAdaptive<dims>, input.sizes())), both);
 }
 template <int dims> Result adaptive_choice(const Entry&, const Value* a, const Destination*) { return adaptive_public<dims>(a, a[2].i != 0); }
