@@ -26,6 +26,7 @@ HOMES = {
     **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
     **dict.fromkeys(("UntypedStorage", "TypedStorage"), "storage"),
     **dict.fromkeys(("compile", "is_compiling"), "compiler"),
+    **dict.fromkeys(("svd_lowrank", "pca_lowrank"), "_lowrank"),
     **dict.fromkeys(("vmap",), "_vmap"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"), "amp"),
 }

@@ -89,7 +89,8 @@ def qr(A, mode):
 def reflector_product(A, tau, width):
     """The product of Householder reflectors I - tau v v^H times the first `width` columns of I, in ops with derivatives."""
     rows = A.size(-2)
-    Q = root.eye(rows, width, dtype=A.dtype, device=A.device).expand(*A.shape[:-2], rows, width)
+    # tril takes nothing from A but its place in the graph.
+    Q = root.eye(rows, width, dtype=A.dtype, device=A.device) + A[..., :width].tril(-rows)
     for index in reversed(range(tau.size(-1))):
         Q = apply_reflector(A, tau, index, Q)
     return Q

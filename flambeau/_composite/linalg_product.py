@@ -25,7 +25,8 @@ def matrix_power(A, n):
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"{name}: A must be batches of square matrices, got {list(A.shape)}")
     if n == 0:
-        return root.eye(A.size(-1), dtype=A.dtype, device=A.device).expand(A.shape).clone()
+        # tril takes nothing from A but its place in the graph.
+        return root.eye(A.size(-1), dtype=A.dtype, device=A.device) + A.tril(-A.size(-1))
     base = root.linalg.inv(A) if n < 0 else A
     n, result = abs(n), None
     while True:
@@ -178,11 +179,12 @@ def vander(x, N):
     """
     if str(x.dtype).endswith("bool"):
         raise RuntimeError("torch.linalg.vander: expected a numeric tensor, got torch.bool")
-    if x.dim() == 0:
+    if x.dim() == 0 and N is None:
         raise RuntimeError("torch.linalg.vander: Expected dim(x) > 0")
     count = x.size(-1) if N is None else N
     if count <= 1:
         raise RuntimeError(f"torch.linalg.vander: N must be greater than 1, got {count}")
+    x = x.reshape(1) if x.dim() == 0 else x
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
     ones = root.ones(*x.shape, 1, dtype=powers.dtype, device=x.device)
     return root.cat([ones, powers], -1)

@@ -195,7 +195,7 @@ def lstsq(A, B, rcond, driver):
     if rcond is None:
         rcond = root.finfo(A.dtype).eps * max(rows, unknowns)
     X, rank, values = kernels._lstsq(A, columns, rcond, driver)
-    residuals = root.empty(0, dtype=values.dtype, device=A.device)
+    residuals = X.flatten()[:0].abs()
     if rows > unknowns and driver != "gelsy" and (driver == "gels" or bool((rank == unknowns).all())):
         residuals = (A @ X - columns).abs().square().sum(-2)
     return X.squeeze(-1) if vectors else X, residuals, rank, values
@@ -231,10 +231,10 @@ def pseudo_inverse(A, atol, rtol, hermitian):
     check_matrix(name, A)
     if hermitian:
         check_square(name, A)
-    if A.numel() == 0:
-        return A.new_zeros(*A.shape[:-2], A.size(-1), A.size(-2))
     with root.no_grad():
-        if hermitian:
+        if A.numel() == 0:
+            result = A.new_zeros(*A.shape[:-2], A.size(-1), A.size(-2))
+        elif hermitian:
             values, vectors = kernels._eigh(A, "L", True)
             magnitudes = values.abs()
             inverse = root.where(magnitudes > cutoff(name, A, magnitudes, atol, rtol), values.reciprocal(), 0.0)

@@ -164,14 +164,21 @@ def matrix_norm(A, ord, dim, keepdim, dtype):
         return root.linalg.vector_norm(A, 2, (rows, columns), keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
         values = svdvals(A.movedim((rows, columns), (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        result = values.sum(-1) if ord == "nuc" else _extreme(values, -1, False, ord)
         return _restore(result, rows, columns) if keepdim else result
     if isinstance(ord, str) or abs(ord) not in (1, float("inf")):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, picked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = root.linalg.vector_norm(A, 1, summed, True)
-    result = sums.amax(picked, True) if ord > 0 else sums.amin(picked, True)
+    result = _extreme(sums, picked, True, ord)
     return result if keepdim else result.squeeze((rows, columns))
+
+
+def _extreme(values, dim, keepdim, ord):
+    """The largest value, 0 where there are none, for positive `ord`; else the smallest."""
+    if ord < 0:
+        return values.amin(dim, keepdim)
+    return values.amax(dim, keepdim) if values.size(dim) else values.sum(dim, keepdim)
 
 
 def _wrap(name, A, dim):

@@ -90,10 +90,9 @@ def cholesky_solve(input, input2, upper):
     """
     if input.dim() < 2 or input2.dim() < 2:
         raise RuntimeError(f"cholesky_solve: b and u should have at least 2 dimensions, but have {input.dim()} and {input2.dim()}")
-    solve = root.linalg.solve_triangular
-    if upper:
-        return solve(input2, solve(input2.mH, input, upper=False), upper=True)
-    return solve(input2.mH, solve(input2, input, upper=False), upper=True)
+    batch = root.broadcast_shapes(input.shape[:-2], input2.shape[:-2])
+    input, input2 = input.expand(*batch, *input.shape[-2:]), input2.expand(*batch, *input2.shape[-2:])
+    return _kernels()._cholesky_solve(input, input2, upper)
 
 
 @op("cholesky_inverse(Tensor input, bool upper=False) -> Tensor", out=True)
@@ -102,8 +101,7 @@ def cholesky_inverse(input, upper):
     if input.dim() < 2 or input.size(-1) != input.size(-2):
         raise RuntimeError(f"cholesky_inverse: expected square matrices, got shape {list(input.shape)}")
     identity = root.eye(input.size(-1), dtype=input.dtype, device=input.device).expand(input.shape)
-    half = root.linalg.solve_triangular(input, identity, upper=upper)
-    return half @ half.mH if upper else half.mH @ half
+    return _kernels()._cholesky_solve(identity, input, upper)
 
 
 @op("qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)", out=True)
@@ -163,6 +161,21 @@ def ormqr(input, input2, input3, left, transpose):
     for index in order if conjugate else reversed(order):
         result = factor.apply_reflector(input, input2, index, result, conjugate)
     return result if left else result.mH
+
+
+@op("lu(Tensor input, bool pivot=True, bool get_infos=False, any out=None) -> any")
+def lu(input, pivot, get_infos, out):
+    """LU in compact form and pivots, with LAPACK's infos if asked for. Prefer `linalg.lu_factor`."""
+    result = root.linalg.lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    if not get_infos:
+        result = result[:2]
+    if out is None:
+        return result
+    if not isinstance(out, (tuple, list)) or len(out) != len(result):
+        raise TypeError(f"lu: out must be a tuple of {len(result)} tensors, got {out!r}")
+    for target, each in zip(out, result, strict=True):
+        target.resize_as_(each).copy_(each)
+    return out
 
 
 @op("lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)

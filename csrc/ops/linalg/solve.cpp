@@ -93,6 +93,31 @@ void solve_triangular_back(Vjp& v) {
   v.set(0, upper ? triu(ga, unit ? 1 : 0) : tril(ga, unit ? -1 : 0));
 }
 
+Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+  check_square(factor, "cholesky_solve");
+  check_pair(factor, b, "cholesky_solve");
+  FL_CHECK(factor.size(-1) == b.size(-2), "cholesky_solve: ", shape_text(factor.sizes()), " can't be solved for ", shape_text(b.sizes()));
+  int64_t n = factor.size(-1), k = b.size(-1);
+  Tensor triangle = columns(factor), x = columns(b);
+  if (x.is_meta() || x.numel() == 0) return x;
+  with_lapack_type(b.dtype(), "cholesky_solve", [&]<class T>() {
+    for_each_matrix(batch_count(b), cubed(n, k), [&](int64_t i) {
+      blas::potrs<T>(upper ? 'U' : 'L', n, k, nth<T>(triangle, i, n * n), n, nth<T>(x, i, n * k), n);
+    });
+  });
+  return x;
+}
+// As of the solution of L L^H X = B for any L, triangular or not.
+void cholesky_solve_back(Vjp& v) {
+  static const Op again("_C._cholesky_solve");
+  Tensor gb = again(v.grad(0), v.input(1), v.flag(2));
+  if (v.needs(0)) v.set(0, gb);
+  if (!v.needs(1)) return;
+  Tensor c = matmul(gb, adjoint(v.output(0)));
+  c = c + adjoint(c);
+  v.set(1, -(v.flag(2) ? matmul(v.input(1), c) : matmul(c, v.input(1))));
+}
+
 // The least squares solution, the rank and the singular values (the latter two where the driver finds them).
 std::tuple<Tensor, Tensor, Tensor> lstsq_op(const Tensor& a, const Tensor& b, double rcond, std::string_view driver) {
   check_pair(a, b, "linalg.lstsq");
@@ -180,6 +205,8 @@ const Declare ops([] {
   }).node("LinalgInvExBackward0");
   Define("_C._solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular) -> Tensor").kernel<solve_triangular_op>()
       .vjp("A result", solve_triangular_back).node("LinalgSolveTriangularBackward0");
+  Define("_C._cholesky_solve(Tensor B, Tensor L, bool upper) -> Tensor").kernel<cholesky_solve>().vjp("L result", cholesky_solve_back)
+      .node("CholeskySolveBackward0");
   Define("_C._lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor rank, Tensor singular_values)").kernel<lstsq_op>()
       .constant_outputs(6).vjp("A B", lstsq_back).node("LinalgLstsqBackward0");
   Define("_C._det_of(Tensor A, Tensor det) -> Tensor").kernel<given>().vjp("A result", det_back).node("LinalgDetBackward0");

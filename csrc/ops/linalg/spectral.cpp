@@ -45,7 +45,7 @@ void eigh_back(Vjp& v) {
   Tensor w = v.output(0), q = v.output(1);
   Tensor g;
   if (v.has_grad(1)) {
-    Tensor inner = matmul(adjoint(q), v.grad(1)) / gaps(w);
+    Tensor inner = skew(matmul(adjoint(q), v.grad(1))) * 0.5 / gaps(w);
     if (v.has_grad(0)) inner = where(identity_mask(w.size(-1), w), to_dtype(unsqueeze(v.grad(0), -1), q.dtype()), inner);
     else inner = where(identity_mask(w.size(-1), w), Scalar(0), inner);
     g = matmul(q, matmul(inner, adjoint(q)));
