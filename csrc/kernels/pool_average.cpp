@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "simd/vec.h"
 #include "tile/isa.h"
 
 namespace fl {
@@ -14,7 +15,36 @@ FL_INLINE int64_t divisor(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox
 }
 FL_INLINE bool is_empty(const PoolShape& s, int64_t oz, int64_t oy) { return s.first[0][oz] >= s.last[0][oz] || s.first[1][oy] >= s.last[1][oy]; }
 
+// A single window that is the whole plane.
+bool is_whole_plane(const PoolShape& s) {
+  if (s.output_size != 1) return false;
+  for (int i = 0; i < 3; i++)
+    if (s.first[i][0] != 0 || s.last[i][0] != s.input[i]) return false;
+  return true;
+}
+
+template <class T> FL_INLINE T sum(const T* x, int64_t n) {
+  using V = Vec<T>;
+  constexpr int lanes = V::N;
+  V a[4] = {V(0), V(0), V(0), V(0)};
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes)
+    for (int k = 0; k < 4; k++) a[k] += V::load(x + i + k * lanes);
+  for (; i + lanes <= n; i += lanes) a[0] += V::load(x + i);
+  T lane[lanes];
+  ((a[0] + a[1]) + (a[2] + a[3])).store(lane);
+  for (int k = 0; i < n; i++, k++) lane[k] += x[i];
+  for (int step = lanes / 2; step; step /= 2)
+    for (int k = 0; k < step; k++) lane[k] += lane[k + step];
+  return lane[0];
+}
+
 template <class T> void average(const PoolShape& s, const void* input, void* output, int64_t begin, int64_t end) {
+  if (is_whole_plane(s)) {
+    const T by = static_cast<T>(divisor(s, 0, 0, 0));
+    for (int64_t p = begin; p < end; p++) static_cast<T*>(output)[p] = T(sum(static_cast<const T*>(input) + p * s.input_size, s.input_size) / by);
+    return;
+  }
   std::vector<T> sums(static_cast<size_t>(s.input[2]));
   T* sum = sums.data();
   for (int64_t p = begin; p < end; p++) {

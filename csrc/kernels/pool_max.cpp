@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "simd/vec.h"
 #include "tile/isa.h"
 
 namespace fl {
@@ -18,10 +19,14 @@ template <class T> constexpr T lowest() {
 template <class T> using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 template <class T> bool fits(const PoolShape& s) { return s.input_size <= std::numeric_limits<Index<T>>::max(); }
 
+// Selected by masks of bits: random data would mispredict a branch at every other element.
 template <class T, class I> FL_INLINE void take(T v, I place, T& best, I& best_place) {
-  bool better = (v > best) | (v != v);
-  best = better ? v : best;
-  best_place = better ? place : best_place;
+  using Bits = std::make_unsigned_t<typename SignedOfSize<sizeof(T)>::Type>;
+  const bool better = (v > best) | (v != v);
+  const Bits bits = Bits(0) - Bits(better);
+  best = __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, v) & bits) | (__builtin_bit_cast(Bits, best) & ~bits)));
+  const I mask = I(0) - I(better);
+  best_place = (place & mask) | (best_place & ~mask);
 }
 
 template <class T> void one_window(const PoolShape& s, const T* plane, T* output, int64_t* index, int64_t oz, int64_t oy, int64_t ox) {
