@@ -77,6 +77,17 @@ bool takes_type_of_out(const Entry& entry, const Value* args, const Tensor& out,
   return true;
 }
 
+void refuse_overlap(const Entry& entry, const Value* args, const Tensor& out) {
+  auto check = [&](const Tensor& t) {
+    FL_CHECK(!t.defined() || overlap(out, t) == Overlap::None, entry.public_name, ": out= shares memory with an argument; clone() one of them first");
+  };
+  for (size_t i = 0; i < entry.schema.args.size(); i++) {
+    if (args[i].is_tensor()) check(borrow(args[i].tensor));
+    else if (args[i].tag == Tag::TensorList)
+      for (const Tensor& t : args[i].tensor_list()) check(t);
+  }
+}
+
 }  // namespace
 
 void call_in_place(const Entry& entry, const Value* args) {
@@ -104,6 +115,7 @@ void call_out(const Entry& entry, const Value* args, std::span<const Tensor> out
     FL_CHECK(!(grad_enabled() && o.requires_grad()) , entry.public_name,
              ": functions with out= don't support automatic differentiation, but one of the outputs requires grad");
     check_writable(o, entry.public_name.c_str());
+    if (entry.out_apart) refuse_overlap(entry, args, o);
   }
   FL_CHECK(!recording || !entry.vjp, entry.public_name,
            ": functions with out= don't support automatic differentiation, but one of the arguments requires grad");

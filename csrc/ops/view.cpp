@@ -228,6 +228,13 @@ Tensor narrow_op(const Tensor& input, int64_t dim, int64_t start, int64_t length
   static const Op slice("slice");
   return slice(input, dim, start, start + length, int64_t(1));
 }
+Tensor narrow_tensor(const Tensor& input, int64_t dim, const Tensor& start, int64_t length) {
+  FL_CHECK(start.dim() == 0 && is_integral(start.dtype(), false), "narrow: start must be a 0-dim integral Tensor, got ", start.dim(), " dimensions of ", info(start.dtype()).name);
+  FL_CHECK(!start.is_meta(), ErrorKind::NotImplemented, "narrow: a start on the meta device has no value");
+  Tensor first = empty(Dims(), DType::Int64);
+  raw_copy(first, start);
+  return narrow_op(input, dim, *first.data<int64_t>(), length);
+}
 Tensor alias_op(const Tensor& input) { return make_view(input, input.sizes(), input.strides(), input.offset()); }
 Tensor detach_op(const Tensor& input) {
   Tensor r = alias(input);
@@ -348,6 +355,7 @@ const Declare ops([] {
   Define("_C.slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor").kernel<slice_op>().view()
       .vjp("", [](Vjp& v) { back_into_zeros(v, [&](const Tensor& z) { static const Op slice("slice"); return slice(z, v.value(1), v.value(2), v.value(3), v.value(4)); }); });
   Define("narrow(Tensor input, int dim, int start, int length) -> Tensor").composite<narrow_op>().doc("A view of length entries along dim, from start on.");
+  Define("narrow.Tensor(Tensor input, int dim, Tensor start, int length) -> Tensor").composite<narrow_tensor>();
   Define("_C.alias(Tensor input) -> Tensor").kernel<alias_op>().view().vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, v.grad()); });
   Define("detach(Tensor input) -> Tensor").kernel<detach_op>().constant_outputs(~0u).doc("The same memory without history.");
   Define("Tensor.contiguous(Tensor input, *, memory_format memory_format=contiguous_format) -> Tensor").composite<contiguous_op>()

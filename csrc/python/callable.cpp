@@ -127,6 +127,7 @@ PyObject* write_out(const Entry& entry, Parsed& p) {
       bump_version(outs[i]);
     }
   }
+  if (entry.schema.returns_list) Py_RETURN_NONE;
   Py_INCREF(p.out);
   if (PyTuple_Check(p.out) && !entry.schema.result_names.empty()) {
     PyRef out = PyRef::take(p.out);

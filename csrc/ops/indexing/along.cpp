@@ -1,4 +1,6 @@
 // Whole slices along one dimension: index_select, index_add, index_copy, index_fill and index_reduce.
+#include <algorithm>
+
 #include "autograd/record.h"
 #include "ops/api.h"
 #include "ops/indexing/places.h"
@@ -111,6 +113,19 @@ Tensor index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, c
   return fill_slices(self, dim, index, same);
 }
 
+// The positions in index, each once.
+Tensor distinct(const Tensor& index, int64_t size) {
+  Tensor positions = checked_positions(index, size, 0, "", true, ErrorKind::Index);
+  if (positions.is_meta()) return positions;
+  const int64_t* p = positions.data<int64_t>();
+  std::vector<int64_t> sorted(p, p + positions.numel());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  Tensor out = empty(Dims{static_cast<int64_t>(sorted.size())}, DType::Int64);
+  std::copy(sorted.begin(), sorted.end(), out.data<int64_t>());
+  return out;
+}
+
 Tensor zeros_of(const Tensor& g, IntList sizes) { return zeros(sizes, g.dtype(), g.device()); }
 
 const Declare ops([] {
@@ -147,7 +162,7 @@ const Declare ops([] {
       .vjp("index", [](Vjp& v) {
         Tensor g = v.grad();
         if (v.needs(0)) v.set(0, fill_of(g, v.integer(1), v.input(2), Scalar(0)));
-        if (v.needs(3)) v.set(3, sum(select_of(g, v.integer(1), v.input(2))));
+        if (v.needs(3)) v.set(3, sum(select_of(g, v.integer(1), distinct(v.input(2), g.dim() ? g.size(v.integer(1)) : 1))));
       })
       .doc("Fills the slices along dim that index names with a value.");
   Define("index_fill.int_Scalar(Tensor input, int dim, Tensor index, Scalar value) -> Tensor").in_place_kernel<index_fill_scalar>()

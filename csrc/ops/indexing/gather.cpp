@@ -10,7 +10,7 @@
 namespace fl {
 
 Tensor element_index(const Tensor& index, const char* op) {
-  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index, got ", info(index.dtype()).name);
+  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.numel() == 0, op, "(): Expected dtype int32/int64 for index, got ", info(index.dtype()).name);
   return index.dtype() == DType::Int64 ? index : to_dtype(index, DType::Int64);
 }
 

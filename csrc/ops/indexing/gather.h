@@ -1,5 +1,6 @@
 // The loop shared by gather and scatter: each element of `index` names a position along one dimension.
 #pragma once
+#include "ops/indexing/combine.h"
 #include "ops/indexing/walk.h"
 
 namespace fl {
@@ -14,5 +15,9 @@ inline Walk<3> element_walk(IntList sizes, int64_t dim, const Tensor& indexed, I
 
 // Index values as int64; throws for other types.
 Tensor element_index(const Tensor& index, const char* op);
+
+// Writes src, or one value, into `self` at the positions along dim that index names; checks everything first.
+Tensor scatter_tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Combine how, const char* op);
+Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Combine how, const char* op);
 
 }  // namespace fl

@@ -99,12 +99,19 @@ Tensor masked_scatter_op(const Tensor& self, const Tensor& mask, const Tensor& s
   return self;
 }
 
+Tensor masked_scatter_new(const Tensor& input, const Tensor& mask, const Tensor& source) {
+  Dims sizes = broadcast(input.sizes(), mask.sizes(), "masked_scatter");
+  Tensor out = empty(sizes, input.dtype(), input.device());
+  raw_copy(out, input);
+  return masked_scatter_op(out, mask, source);
+}
+
 const Op select("masked_select"), scatter("masked_scatter");
 
 Tensor zeros_of(const Tensor& g, IntList sizes) { return zeros(sizes, g.dtype(), g.device()); }
 
 const Declare ops([] {
-  Define("masked_select(Tensor input, Tensor mask) -> Tensor").kernel<masked_select_op>().out()
+  Define("masked_select(Tensor input, Tensor mask) -> Tensor").kernel<masked_select_op>().out_apart()
       .vjp("mask", [](Vjp& v) {
         if (!v.needs(0)) return;
         Dims sizes = broadcast(v.sizes(0), v.sizes(1), "masked_select");
@@ -112,10 +119,10 @@ const Declare ops([] {
         v.set(0, sum_to_size(scatter(zeros_of(g, sizes), v.input(1), g), v.sizes(0)));
       })
       .doc("The elements where mask is true, in order, as one dimension; input and mask broadcast.");
-  Define("masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor").in_place_kernel<masked_scatter_op>()
+  Define("masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor").kernel<masked_scatter_new>().in_place_kernel<masked_scatter_op>()
       .vjp("mask", [](Vjp& v) {
         Tensor g = v.grad(), mask = v.input(1);
-        if (v.needs(0)) v.set(0, where(mask, 0.0, g));
+        if (v.needs(0)) v.set(0, sum_to_size(where(mask, 0.0, g), v.sizes(0)));
         if (v.needs(2)) {
           Tensor taken = select(g, mask);
           int64_t numel = checked_numel(v.sizes(2)), missing = numel - taken.numel();

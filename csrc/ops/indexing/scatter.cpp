@@ -61,6 +61,8 @@ void scatter_into(const Tensor& self, int64_t d, const Tensor& index, const char
   }
 }
 
+}  // namespace
+
 Tensor scatter_tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Combine how, const char* op) {
   int64_t d = wrap_dim(dim, self.dim(), op);
   Tensor positions = element_index(index, op);
@@ -87,6 +89,8 @@ Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const
   return self;
 }
 
+namespace {
+
 Combine old_reduce(std::string_view reduce) {
   FL_CHECK(reduce == "add" || reduce == "multiply", "scatter(): reduce must be 'add' or 'multiply', got '", reduce, "'");
   return reduce == "add" ? Combine::Add : Combine::Mul;
@@ -110,6 +114,12 @@ void assigned_back(Vjp& v) {
   if (v.needs(3)) v.set(3, gather(g, v.integer(1), v.input(2)));
 }
 
+void old_reduce_back(Vjp& v) {
+  FL_CHECK(v.string(4) == "add", ErrorKind::NotImplemented, "the derivative for scatter with reduce='", v.string(4), "' is not defined; scatter_reduce has one");
+  if (v.needs(0)) v.set(0, v.grad());
+  if (v.needs(3)) v.set(3, gather(v.grad(), v.integer(1), v.input(2)));
+}
+
 const Declare ops([] {
   Define("scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor").in_place_kernel<scatter_src>().out().vjp("index", assigned_back)
       .doc("Writes each element of src to the position along dim that index names there. Raises RuntimeError, before anything is\n"
@@ -118,8 +128,8 @@ const Declare ops([] {
       .vjp("index", [](Vjp& v) {
         if (v.needs(0)) v.set(0, scatter(v.grad(), v.integer(1), v.input(2), Scalar(0)));
       });
-  Define("scatter.reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor").in_place_kernel<scatter_src_reduce>().out().node("ScatterBackward2");
-  Define("scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor").in_place_kernel<scatter_scalar_reduce>().out().node("ScatterBackward3");
+  Define("scatter.reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor").in_place_kernel<scatter_src_reduce>().out().node("ScatterBackward2").vjp("index", old_reduce_back);
+  Define("scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor").in_place_kernel<scatter_scalar_reduce>().out().node("ScatterBackward3").vjp("index", old_reduce_back);
   Define("scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor").in_place_kernel<scatter_add_op>().out()
       .vjp("index", [](Vjp& v) {
         if (v.needs(0)) v.set(0, v.grad());

@@ -163,7 +163,7 @@ Tensor column_stack_op(TensorList tensors) {
 Tensor cat_again(TensorList tensors, int64_t dim) { return cat_of(tensors, dim); }
 
 const Declare ops([] {
-  Define("torch.cat(Tensor[] tensors, int dim=0) -> Tensor").kernel<cat_op>().out().vjp("", cat_back)
+  Define("torch.cat(Tensor[] tensors, int dim=0) -> Tensor").kernel<cat_op>().out_apart().vjp("", cat_back)
       .doc("The tensors behind each other along dim; their other sizes must match. Types promote; tensors of sizes (0,) are skipped.");
   Define("torch.concat(Tensor[] tensors, int dim=0) -> Tensor").composite<cat_again>().out().doc("The same as cat.");
   Define("torch.concatenate(Tensor[] tensors, int dim=0) -> Tensor").composite<cat_again>().out().doc("The same as cat.");

@@ -21,7 +21,7 @@ Tensor flatten_op(const Tensor& input, int64_t start_dim, int64_t end_dim) {
   for (int64_t d = b + 1; d < input.dim(); d++) sizes.push_back(input->sizes[d]);
   return reshape(input, sizes);
 }
-Tensor ravel_op(const Tensor& input) { return reshape(input, Dims{-1}); }
+Tensor ravel_op(const Tensor& input) { return reshape(contiguous(input), Dims{-1}); }
 Tensor unflatten_op(const Tensor& input, int64_t dim, IntList sizes) {
   int64_t d = wrap_dim(dim, input.dim(), "unflatten");
   FL_CHECK(!sizes.empty(), "unflatten: sizes must be non-empty");
@@ -69,7 +69,7 @@ Tensor sum_to_size_op(const Tensor& input, IntList size) {
     fits = size[d] == 1 || size[d] == have;
   }
   FL_CHECK(fits, "sum_to_size: size ", shape_text(size), " is not expandable to size ", shape_text(input.sizes()));
-  return sum_to_size(input, size);
+  return size.empty() ? sum(input) : sum_to_size(input, size);
 }
 Tensor unfold_backward_op(const Tensor& grad, IntList sizes, int64_t dim, int64_t size, int64_t step) {
   int64_t d = wrap_dim(dim, static_cast<int64_t>(sizes.size()), "unfold_backward");
