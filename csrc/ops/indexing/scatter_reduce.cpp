@@ -64,7 +64,7 @@ Tensor scatter_reduce_op(const Tensor& self, int64_t dim, const Tensor& index, c
     scatter_tensor(self, dim, index, spread, Combine::Assign, "scatter_reduce");
   }
   scatter_tensor(self, dim, index, src, combine_of(r), "scatter_reduce");
-  if (!counts || self.numel() == 0) return self;
+  if (!counts.defined() || self.numel() == 0) return self;
   Walk<2> walk;
   for (int64_t d = 0; d < self.dim(); d++) walk.add(self->sizes[d], {self->strides[d], counts->strides[d]});
   visit_dtype(self.dtype(), [&]<class T>() {

@@ -61,24 +61,38 @@ Tensor put_op(const Tensor& self, const Tensor& index, const Tensor& source, boo
 
 const Op take_of("take"), put_of("put"), gather("gather");
 
+// Negative positions counted from the end; bounds are left to the op that uses them.
+Tensor from_the_end(const Tensor& index, int64_t size) {
+  if (index.is_meta()) return index;
+  Tensor dense = raw_contiguous(index);
+  const int64_t* p = dense.data<int64_t>();
+  int64_t low = 0;
+  for (int64_t i = 0; i < dense.numel(); i++) low = std::min(low, p[i]);
+  if (low >= 0) return index;
+  Tensor out = empty(index.sizes(), DType::Int64);
+  for (int64_t i = 0; i < dense.numel(); i++) out.data<int64_t>()[i] = p[i] < 0 ? p[i] + size : p[i];
+  return out;
+}
+
 Tensor take_along_dim_op(const Tensor& input, const Tensor& indices, std::optional<int64_t> dim) {
   FL_CHECK(indices.dtype() == DType::Int64, "take_along_dim(): dtype of indices should be Long but got ", info(indices.dtype()).name);
-  if (!dim) return gather(reshape(input, Dims{-1}), int64_t(0), reshape(indices, Dims{-1}));
+  if (!dim) return gather(reshape(input, Dims{-1}), int64_t(0), from_the_end(reshape(indices, Dims{-1}), input.numel()));
   FL_CHECK(input.dim() == indices.dim(), "take_along_dim(): input and indices should have the same number of dimensions, but got ", input.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int64_t d = wrap_dim(*dim, input.dim(), "take_along_dim");
   Dims a(input.sizes()), b(indices.sizes());
-  if (input.dim() == 0) return gather(input, d, indices);
+  Tensor positions = from_the_end(indices, input.dim() ? input->sizes[d] : 1);
+  if (input.dim() == 0) return gather(input, d, positions);
   int64_t size = a[d], count = b[d];
   a[d] = b[d] = 1;
   Dims together = broadcast(a, b, "take_along_dim");
   a = b = together;
   a[d] = size;
   b[d] = count;
-  return gather(expand(input, a), d, expand(indices, b));
+  return gather(expand(input, a), d, expand(positions, b));
 }
 
 const Declare ops([] {
-  Define("take(Tensor input, Tensor index) -> Tensor").kernel<take_op>().out()
+  Define("take(Tensor input, Tensor index) -> Tensor").kernel<take_op>().out_apart()
       .vjp("index", [](Vjp& v) {
         if (!v.needs(0)) return;
         Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());

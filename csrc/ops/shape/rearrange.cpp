@@ -65,8 +65,9 @@ Tensor roll_op(const Tensor& input, IntList shifts, IntList dims) {
   FL_CHECK(shifts.size() == dims.size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", dims.size());
   Dims by(input.dim());
   for (size_t i = 0; i < dims.size(); i++) {
-    int64_t d = wrap_dim(dims[i], input.dim(), "roll"), n = input.dim() ? std::max<int64_t>(input->sizes[d], 1) : 1;
-    if (input.dim()) by[d] = (((by[d] + shifts[i]) % n) + n) % n;
+    FL_CHECK(input.dim() > 0, ErrorKind::Index, "roll: dimension ", dims[i], " of a tensor that has no dimensions");
+    int64_t d = wrap_dim(dims[i], input.dim(), "roll"), n = std::max<int64_t>(input->sizes[d], 1);
+    by[d] = (((by[d] + shifts[i]) % n) + n) % n;
   }
   Tensor out = empty_like(input);
   if (out.is_meta() || out.numel() == 0) return out;
