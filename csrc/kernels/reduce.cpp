@@ -21,7 +21,7 @@ template <class F, class T> FL_INLINE T fold(const T* x, int64_t n, T start) {
   int64_t i = 0;
   for (; i + wide * lanes <= n; i += wide * lanes)
     for (int k = 0; k < wide; k++) a[k] = f(a[k], Vec<T>::load(x + i + k * lanes));
-  for (int k = 0; i + lanes <= n; i += lanes, k++) a[k] = f(a[k], Vec<T>::load(x + i));
+  for (; i + lanes <= n; i += lanes) a[0] = f(a[0], Vec<T>::load(x + i));
   T lane[lanes];
   if (i < n) {
     for (auto& v : lane) v = start;
@@ -103,7 +103,7 @@ template <class T, class G, Final final> struct SumOf {
       int64_t i = 0;
       for (; i + wide * lanes <= n; i += wide * lanes)
         for (int k = 0; k < wide; k++) a[k] = a[k] + g(Vec<T>::load(x + i + k * lanes));
-      for (int k = 0; i + lanes <= n; i += lanes, k++) a[k] = a[k] + g(Vec<T>::load(x + i));
+      for (; i + lanes <= n; i += lanes) a[0] = a[0] + g(Vec<T>::load(x + i));
       T lane[lanes] = {};
       if (i < n) {
         for (int k = 0; i + k < n; k++) lane[k] = x[i + k];

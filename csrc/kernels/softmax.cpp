@@ -12,14 +12,13 @@ template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b
 // The last, incomplete register of a row; lanes beyond the end hold `rest`.
 template <class T> FL_INLINE Vec<T> load_part(const T* x, int64_t n, T rest) {
   T lane[Vec<T>::N];
-  for (auto& v : lane) v = rest;
-  memcpy(lane, x, size_t(n) * sizeof(T));
+  for (int k = 0; k < Vec<T>::N; k++) lane[k] = k < n ? x[k] : rest;
   return Vec<T>::load(lane);
 }
 template <class T> FL_INLINE void store_part(T* x, int64_t n, Vec<T> v) {
   T lane[Vec<T>::N];
   v.store(lane);
-  memcpy(x, lane, size_t(n) * sizeof(T));
+  for (int k = 0; k < Vec<T>::N && k < n; k++) x[k] = lane[k];
 }
 
 template <class T> FL_INLINE T sum_lanes(Vec<T> v) {
