@@ -135,6 +135,7 @@ Tensor float_power_of_number(const Value& self, const Tensor& exponent) { return
 void float_power_in_place(const Tensor& input, const Value& exponent) {
   Tensor r = float_power(input, exponent);
   FL_CHECK(r.dtype() == input.dtype(), "float_power_: the base has dtype ", info(input.dtype()).name, ", the result ", info(r.dtype()).name);
+  FL_CHECK(equal(r.sizes(), input.sizes()), "float_power_: output with shape ", shape_text(input.sizes()), " doesn't match the broadcast shape ", shape_text(r.sizes()));
   raw_copy(input, r);
 }
 
