@@ -305,6 +305,47 @@ void run_dense(const Plan& plan, int64_t begin, int64_t end) {
   }
 }
 
+// The same over the rows of a matrix, along which every operand is dense or stays at one value.
+void run_rows(const Plan& plan, int64_t begin, int64_t end) {
+  const TileProgram& p = *plan.program;
+  const Step& s = p.steps[0];
+  int64_t columns = plan.sizes[1];
+  for (int64_t row = begin; row < end; row++) {
+    char* out = p.operands[0].data + row * plan.strides[0][0];
+    const char* in[kMaxStepInputs] = {};
+    int64_t steps[kMaxStepInputs] = {};
+    for (int k = 0; k < kMaxStepInputs; k++) {
+      int o = s.in[k];
+      if (o == 0 || o >= p.operand_count) continue;
+      in[k] = p.operands[o].data + row * plan.strides[o][0];
+      if (plan.strides[o][1] != 0) {
+        steps[k] = plan.strides[o][1];
+        continue;
+      }
+      char* room = thread_registers().room[o];
+      tile_kernels.fill[size_index(item_size(p.operands[o].stored))](in[k], room, std::min(plan.tile, columns));
+      in[k] = room;
+    }
+    for (int64_t left = columns; left > 0; left -= plan.tile) {
+      int64_t n = std::min(plan.tile, left);
+      s.loop(out, in, n, s.params);
+      out += n * plan.strides[0][1];
+      for (int k = 0; k < kMaxStepInputs; k++) in[k] += n * steps[k];
+    }
+  }
+}
+
+// Whether run_rows can do it: a matrix of rows long enough, with nothing to convert.
+bool has_rows(const Plan& plan) {
+  const TileProgram& p = *plan.program;
+  if (plan.sizes.size() != 2 || p.step_count != 1 || plan.stream || plan.sizes[1] < 64) return false;
+  for (int o = 0; o < p.operand_count; o++) {
+    int64_t inner = plan.strides[o][1];
+    if (p.operands[o].stored != p.operands[o].computed || (inner != item_size(p.operands[o].stored) && (inner != 0 || o == 0))) return false;
+  }
+  return true;
+}
+
 void run_plan(Plan& plan) {
   const TileProgram& p = *plan.program;
   bool dense = p.step_count == 1;
@@ -326,6 +367,10 @@ void run_plan(Plan& plan) {
   int64_t grain = std::max<int64_t>(kTile, kGrain / std::max<int64_t>(p.cost, 1) / kTile * kTile);
   if (dense && !plan.stream) {
     parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) { run_dense(plan, begin, end); });
+    return;
+  }
+  if (has_rows(plan)) {
+    parallel_for(0, plan.sizes[0], std::max<int64_t>(1, grain / plan.sizes[1]), [&](int64_t begin, int64_t end) { run_rows(plan, begin, end); });
     return;
   }
   parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) { run_range(plan, begin, end); });
