@@ -2,10 +2,6 @@
 //
 // Eigenvectors and singular vectors are determined up to a factor of modulus 1 (and more where values coincide): the
 // derivatives are those of functions that do not depend on the choice.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "ops/linalg/matrices.h"
 
 namespace fl {
@@ -14,14 +10,6 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
-// LAPACK may not return from, or even read past its memory for, matrices that are not finite: they aren't shown to it.
-bool finite(double x) { return std::isfinite(x); }
-template <class R>
-bool finite(std::complex<R> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
-template <class T>
-bool all_finite(const T* data, int64_t count) {
-  return std::all_of(data, data + count, [](T x) { return finite(x); });
-}
 // Of the triangle with its diagonal.
 template <class T>
 bool triangle_finite(const T* data, int64_t n, bool upper) {
@@ -29,11 +17,6 @@ bool triangle_finite(const T* data, int64_t n, bool upper) {
     if (!all_finite(data + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return false;
   return true;
 }
-template <class T>
-void fill_nan(T* data, int64_t count) {
-  if (data) std::fill(data, data + count, T(std::numeric_limits<blas::Real<T>>::quiet_NaN()));
-}
-
 Pair eigh(const Tensor& a, std::string_view uplo, bool vectors) {
   check_square(a, "linalg.eigh");
   FL_CHECK(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", "linalg.eigh: UPLO is 'L' or 'U', got '", uplo, "'");
