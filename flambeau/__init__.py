@@ -20,6 +20,7 @@ from . import _C as _C
 from . import _composite as _composite
 from . import _lazy as _lazy
 from . import _tensor_base as _tensor_base
+from . import _tensor_conversion as _tensor_conversion
 from . import _torch_function as _torch_function
 from . import storage as storage
 from ._C import *  # noqa: F403

@@ -6,6 +6,7 @@ from . import _C
 from ._C import (
     OutOfMemoryError,
     can_cast,
+    get_default_device,
     get_default_dtype,
     get_num_threads,
     promote_types,
@@ -127,15 +128,15 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     _C._set_anomaly_enabled(mode, check_nan)
 
 
-def get_default_device() -> Any:
-    """Where factory functions put new tensors."""
-    return _C.device("cpu")
-
-
 def set_default_device(device: Any) -> None:
-    """Set where factory functions put new tensors; this build has the CPU."""
-    if device is not None and _C.device(device).type != "cpu":
-        raise RuntimeError(f"set_default_device: this build has no device {device!s} to hold tensors by default")
+    """Set where factory functions of this thread put new tensors; None stands for the CPU.
+
+    >>> import flambeau as torch
+    >>> with torch.device("meta"):
+    ...     torch.ones(2).device
+    device(type='meta')
+    """
+    _C._set_default_device(device)
 
 
 def get_float32_matmul_precision() -> str:

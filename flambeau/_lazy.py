@@ -24,12 +24,12 @@ HOMES = {
     **dict.fromkeys(("bilinear", "channel_shuffle", "conv_tbc", "cosine_similarity", "instance_norm"), "nn.functional"),
     **dict.fromkeys(("native_channel_shuffle", "pairwise_distance", "pdist"), "nn.functional"),
     **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
+    **dict.fromkeys(("from_dlpack",), "_dlpack"),
     **dict.fromkeys(("UntypedStorage", "TypedStorage"), "storage"),
     **dict.fromkeys(("compile", "is_compiling"), "compiler"),
     **dict.fromkeys(("svd_lowrank", "pca_lowrank"), "_lowrank"),
     **dict.fromkeys(("vmap",), "_vmap"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"), "amp"),
-    **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "set_autocast_cache_enabled"), "amp"),
 }
 _STORAGES = ["Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat", "ComplexDouble"]
 HOMES.update({f"{name}Storage": "storage" for name in _STORAGES})

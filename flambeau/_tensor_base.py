@@ -38,12 +38,12 @@ def legacy_new(cls: type, args: tuple, kwargs: dict | None) -> Any:
     if not args:
         value = functions["empty"]((0,), **options)
     elif len(args) == 1 and isinstance(args[0], Tensor):
-        value = args[0].detach() if args[0].dtype == options["dtype"] else args[0].to(options["dtype"])
+        value = args[0].detach()
     elif len(args) == 1 and isinstance(args[0], _C.StorageBase):
         value = functions["empty"]((0,), **options).set_(args[0])
     elif isinstance(args[0], _C.Size) and len(args) == 1:
         value = functions["empty"](args[0], **options)
-    elif all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and hasattr(args[0], "__index__")):
+    elif all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and hasattr(args[0], "__index__") and not hasattr(args[0], "__len__")):
         value = functions["empty"](args, **options)
     elif len(args) == 1:
         if isinstance(args[0], (str, bytes)):
@@ -303,7 +303,9 @@ class _Methods:
         return _dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
-        return (1, 0)
+        from . import _dlpack
+
+        return _dlpack.device(self)
 
     def dim_order(self):
         """Dimensions from the outermost in memory to the innermost."""

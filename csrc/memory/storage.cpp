@@ -13,8 +13,11 @@ namespace {
 constexpr size_t kHeader = 128;  // keeps the data behind the header aligned
 static_assert(sizeof(Storage) <= kHeader);
 
-Storage* place_header(void* block, Device device) {
+Storage* place_header(size_t bytes, Device device) {
+  size_t capacity;
+  void* block = allocate_block(bytes, &capacity);
   auto* s = new (block) Storage{};
+  s->header = capacity;
   s->references = 1;
   s->device = device;
   s->resizable = true;
@@ -23,10 +26,7 @@ Storage* place_header(void* block, Device device) {
 
 void release_separate(Storage* s) { free_block(s->data, s->capacity); }
 
-Storage* bare_header(Device device) {
-  size_t unused;
-  return place_header(allocate_block(kHeader, &unused), device);
-}
+Storage* bare_header(Device device) { return place_header(kHeader, device); }
 
 }  // namespace
 
@@ -34,7 +34,6 @@ Storage* new_storage(int64_t bytes, Device device) {
   if (device.type == DeviceType::Meta) {
     Storage* s = bare_header(device);
     s->bytes = bytes;
-    s->capacity = kHeader;
     s->release = [](Storage*) {};
     return s;
   }
@@ -43,11 +42,8 @@ Storage* new_storage(int64_t bytes, Device device) {
     fail("this build has no device \"", device_text(device), "\": use cpu or meta");
   }
   if (bytes + static_cast<int64_t>(kHeader) <= static_cast<int64_t>(kSmallLimit)) {
-    size_t capacity;
-    void* block = allocate_block(bytes + kHeader, &capacity);
-    Storage* s = place_header(block, device);
-    s->capacity = capacity;
-    s->data = static_cast<char*>(block) + kHeader;
+    Storage* s = place_header(bytes + kHeader, device);
+    s->data = reinterpret_cast<char*>(s) + kHeader;
     s->bytes = bytes;
     return s;
   }
@@ -73,7 +69,7 @@ Storage* adopt_storage(void* data, int64_t bytes, void* owner, void (*release)(S
 }
 
 void resize_storage(Storage* s, int64_t bytes) {
-  FL_CHECK(s->resizable, "resize: this storage belongs to memory of another library (NumPy, DLPack, a buffer) and can't be resized");
+  FL_CHECK(s->resizable, "resize: this storage belongs to memory of another library (NumPy, DLPack, a buffer) or to several processes, and can't be resized");
   if (s->device.type == DeviceType::Meta) {
     s->bytes = bytes;
     return;
@@ -81,12 +77,7 @@ void resize_storage(Storage* s, int64_t bytes) {
   size_t capacity;
   char* data = static_cast<char*>(allocate_block(std::max<int64_t>(bytes, 1), &capacity));
   if (s->data) std::memcpy(data, s->data, std::min(bytes, s->bytes));
-  if (s->release) {
-    s->release(s);
-  } else if (s->capacity > kHeader) {
-    // The header keeps its block; the room behind it is given up with it later.
-    s->owner = reinterpret_cast<void*>(s->capacity);
-  }
+  if (s->release) s->release(s);  // otherwise the old data stands behind the header and goes with it
   s->data = data;
   s->bytes = bytes;
   s->capacity = capacity;
@@ -95,15 +86,8 @@ void resize_storage(Storage* s, int64_t bytes) {
 
 void destroy_storage(Storage* s) {
   if (s->cache) s->release_cache(s->cache);
-  if (!s->release) {
-    free_block(s, s->capacity);
-    return;
-  }
-  bool own = s->release == release_separate;
-  s->release(s);
-  // A header that once had its data behind it remembers its block's size in `owner`.
-  size_t header = own && s->owner ? reinterpret_cast<size_t>(s->owner) : kHeader;
-  free_block(s, header);
+  if (s->release) s->release(s);
+  free_block(s, s->header);
 }
 
 }  // namespace fl

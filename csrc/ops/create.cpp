@@ -2,6 +2,7 @@
 #include "autograd/record.h"
 #include "ops/factory.h"
 #include "python/data.h"
+#include "python/dlpack.h"
 
 namespace fl {
 namespace {
@@ -112,13 +113,56 @@ Tensor from_data(PyObject* data, std::optional<DType> dtype, Device device, cons
   static const Op to("_C._to_device");
   return to(t, device);
 }
+// What has a device of its own stays there.
+Device device_for(PyObject* data) { return is_tensor(data) ? Tensor::share(data).device() : thread_state.default_device; }
 Tensor tensor_op(const Value& data, std::optional<DType> dtype, std::optional<Device> device, bool requires_grad, bool pin_memory) {
+  if (!device) device = device_for(data.object);
   FactoryOptions o = factory_options(dtype, Value(), device, requires_grad, pin_memory, DType::Float);
   return o.finish(from_data(data.object, dtype, o.device, "tensor"));
 }
 Tensor new_tensor_op(const Tensor& self, const Value& data, std::optional<DType> dtype, std::optional<Device> device, bool requires_grad, bool pin_memory) {
   FactoryOptions o = factory_options(dtype, Value(), device, requires_grad, pin_memory, self.dtype(), self.device());
   return o.finish(from_data(data.object, o.dtype, o.device, "new_tensor"));
+}
+
+Tensor converted(const Tensor& t, std::optional<DType> dtype, std::optional<Device> device) {
+  static const Op to("Tensor.to.device");
+  return to(t, device, dtype);
+}
+Tensor as_tensor_op(const Value& data, std::optional<DType> dtype, std::optional<Device> device) {
+  if (is_tensor(data.object)) return converted(Tensor::share(data.object), dtype, device);
+  Device place = device.value_or(thread_state.default_device);
+  if (is_array(data.object)) return converted(tensor_from_array(data.object, "as_tensor"), dtype, place);
+  return from_data(data.object, dtype, place, "as_tensor");
+}
+
+// A tensor over the memory of the object where it has memory that a tensor can look at; undefined otherwise.
+Tensor look_at(PyObject* o, std::optional<DType> dtype) {
+  if (is_tensor(o)) return Tensor::share(o);
+  if (is_array(o)) return tensor_from_array(o, "asarray");
+  if (is_dlpack_capsule(o)) return tensor_from_capsule(o);
+  if (PyObject_HasAttrString(o, "__dlpack__") && !is_number(o)) {
+    PyRef capsule = checked(PyObject_CallMethod(o, "__dlpack__", nullptr));
+    return tensor_from_capsule(capsule.get());
+  }
+  if (PyObject_CheckBuffer(o) && !is_number(o)) return tensor_from_buffer(o, dtype.value_or(default_dtype()), -1, 0, "asarray");
+  return Tensor();
+}
+Tensor asarray_op(const Value& data, std::optional<DType> dtype, std::optional<Device> device, std::optional<bool> copy, std::optional<bool> requires_grad) {
+  Tensor t = look_at(data.object, dtype);
+  if (t) {
+    Tensor r = converted(t, dtype, device);
+    FL_CHECK(copy != false || r.is(t), ErrorKind::Value, "asarray: with copy=False, can't look at ", info(t.dtype()).name, " on ", device_text(t.device()), " as ",
+             info(r.dtype()).name, " on ", device_text(r.device()));
+    static const Op clone_of("clone"), detach("detach");
+    if (copy == true && r.is(t)) r = clone_of(r);
+    t = requires_grad == false && r.requires_grad() ? detach(r) : r;
+  } else {
+    FL_CHECK(copy != false, ErrorKind::Value, "asarray: with copy=False, can't make a tensor of an arbitrary sequence without copying it");
+    t = from_data(data.object, dtype, device.value_or(thread_state.default_device), "asarray");
+  }
+  if (requires_grad == true && !t.requires_grad()) change_requires_grad(t, true);
+  return t;
 }
 
 #define LIKE_OPTIONS FL_FACTORY_OPTIONS ", memory_format? memory_format=None"
@@ -157,6 +201,10 @@ const Declare ops([] {
 
   Define("torch.tensor(any data, *, dtype? dtype=None, device? device=None, bool requires_grad=False, bool pin_memory=False) -> Tensor")
       .kernel<tensor_op>().doc("A tensor with a copy of the data: numbers, nested sequences of numbers, arrays or tensors.");
+  Define("torch.as_tensor(any data, *, dtype? dtype=None, device? device=None) -> Tensor")
+      .composite<as_tensor_op>().doc("The data as a tensor; tensors and NumPy arrays are shared rather than copied where type and device allow.");
+  Define("torch.asarray(any obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None) -> Tensor")
+      .composite<asarray_op>().doc("A tensor over the memory of obj: a tensor, a NumPy array, an object with DLPack or the buffer protocol; or a copy of a sequence.");
   Define("Tensor.new_tensor(Tensor self, any data, *, dtype? dtype=None, device? device=None, bool requires_grad=False, bool pin_memory=False) -> Tensor")
       .kernel<new_tensor_op>().constant_outputs(~0u).doc("A tensor with a copy of the data, with the type and device of this tensor.");
 });

@@ -77,42 +77,14 @@ PyObject* from_array(PyObject*, PyObject* o) {
   return guarded([&] { return to_python(tensor_from_array(o, "from_numpy")); });
 }
 
-// _from_buffer(buffer, dtype, count, offset): shares the memory of any object with the buffer protocol.
+// _from_buffer(buffer, dtype, count, offset)
 PyObject* from_buffer(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *o, *dtype;
     long long count, offset;
     if (!PyArg_ParseTuple(args, "OOLL", &o, &dtype, &count, &offset)) return nullptr;
     FL_CHECK(is_dtype(dtype), ErrorKind::Type, "frombuffer(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
-    DType t = dtype_of_object(dtype);
-    auto view = std::make_unique<Py_buffer>();
-    bool writable = PyObject_GetBuffer(o, view.get(), PyBUF_WRITABLE) == 0;
-    if (!writable) {
-      PyErr_Clear();
-      if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE)) {
-        PyErr_Clear();
-        fail(ErrorKind::Value, "frombuffer: object of type ", Py_TYPE(o)->tp_name, " does not implement Python buffer protocol.");
-      }
-    }
-    struct Guard {
-      Py_buffer* v;
-      ~Guard() {
-        if (v) PyBuffer_Release(v);
-      }
-    } guard{view.get()};
-    int64_t item = item_size(t), length = view->len;
-    FL_CHECK(length > 0 && count != 0, ErrorKind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
-    FL_CHECK(offset >= 0 && offset < length, ErrorKind::Value, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
-    FL_CHECK(count > 0 || (length - offset) % item == 0, ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset,
-             " bytes) must be a multiple of element size (", item, ")");
-    int64_t n = count < 0 ? (length - offset) / item : count;
-    FL_CHECK(n <= (length - offset) / item, ErrorKind::Value, "requested buffer length (", n, " * ", item, " bytes) after offset (", offset,
-             " bytes) must not be greater than actual buffer length (", length, " bytes)");
-    Py_buffer* raw = view.release();
-    guard.v = nullptr;
-    StorageRef s = StorageRef::take(adopt_storage(static_cast<char*>(raw->buf) + offset, n * item, raw, release_view, !writable));
-    int64_t one = 1;
-    return to_python(from_storage(std::move(s), {&n, 1}, {&one, 1}, 0, t));
+    return to_python(tensor_from_buffer(o, dtype_of_object(dtype), count, offset, "frombuffer"));
   });
 }
 
@@ -174,6 +146,38 @@ Tensor tensor_from_array(PyObject* o, const char* op) {
   int64_t bytes = raw->len ? storage_bytes_needed(sizes, strides, 0, item_size(*dtype)) : 0;
   StorageRef s = StorageRef::take(adopt_storage(raw->buf, bytes, raw, release_view, !writable));
   return from_storage(std::move(s), sizes, strides, 0, *dtype);
+}
+
+// Shares the memory of any object with the buffer protocol, from a byte offset on; a count of -1 takes the rest.
+Tensor tensor_from_buffer(PyObject* o, DType t, int64_t count, int64_t offset, const char* op) {
+  auto view = std::make_unique<Py_buffer>();
+  bool writable = PyObject_GetBuffer(o, view.get(), PyBUF_WRITABLE) == 0;
+  if (!writable) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE)) {
+      PyErr_Clear();
+      fail(ErrorKind::Value, op, ": object of type ", Py_TYPE(o)->tp_name, " does not implement Python buffer protocol.");
+    }
+  }
+  struct Guard {
+    Py_buffer* v;
+    ~Guard() {
+      if (v) PyBuffer_Release(v);
+    }
+  } guard{view.get()};
+  int64_t item = item_size(t), length = view->len;
+  FL_CHECK(length > 0 && count != 0, ErrorKind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
+  FL_CHECK(offset >= 0 && offset < length, ErrorKind::Value, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+  FL_CHECK(count > 0 || (length - offset) % item == 0, ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset,
+           " bytes) must be a multiple of element size (", item, ")");
+  int64_t n = count < 0 ? (length - offset) / item : count;
+  FL_CHECK(n <= (length - offset) / item, ErrorKind::Value, "requested buffer length (", n, " * ", item, " bytes) after offset (", offset,
+           " bytes) must not be greater than actual buffer length (", length, " bytes)");
+  Py_buffer* raw = view.release();
+  guard.v = nullptr;
+  StorageRef s = StorageRef::take(adopt_storage(static_cast<char*>(raw->buf) + offset, n * item, raw, release_view, !writable));
+  int64_t one = 1;
+  return from_storage(std::move(s), {&n, 1}, {&one, 1}, 0, t);
 }
 
 void init_array(PyObject* module) {

@@ -23,7 +23,9 @@ Dims measure(PyObject* data, const char* op) {
   while (true) {
     PyObject* o = current.get();
     if (is_tensor(o)) {
-      for (int64_t s : as_tensor(o).sizes()) sizes.push_back(s);
+      // A tensor alone is the data; within a sequence it stands for a number.
+      if (sizes.empty())
+        for (int64_t s : as_tensor(o).sizes()) sizes.push_back(s);
       return sizes;
     }
     if (is_array(o) || !is_sequence(o)) return sizes;
@@ -46,7 +48,7 @@ struct Inferred {
 };
 
 void infer(PyObject* o, Inferred& r, const char* op) {
-  if (PyFloat_Check(o)) return r.add(default_dtype());
+  if (PyFloat_CheckExact(o)) return r.add(default_dtype());
   if (PyBool_Check(o)) return r.add(DType::Bool);
   if (PyLong_Check(o)) return r.add(DType::Int64);
   if (PyComplex_Check(o)) return r.add(complex_of(default_dtype()));
@@ -58,7 +60,8 @@ void infer(PyObject* o, Inferred& r, const char* op) {
     return;
   }
   Scalar s;
-  FL_CHECK(to_scalar(o, &s), ErrorKind::Type, op, ": could not infer dtype of ", Py_TYPE(o)->tp_name);
+  FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(o)->tp_name, "': expected numbers");
+  FL_CHECK(to_scalar(o, &s), op, ": could not infer dtype of ", Py_TYPE(o)->tp_name);
   PyRef dtype = PyRef::take(PyObject_GetAttrString(o, "dtype"));
   PyErr_Clear();
   PyRef name = dtype ? PyRef::take(PyObject_Str(dtype.get())) : PyRef();
@@ -71,12 +74,13 @@ void infer(PyObject* o, Inferred& r, const char* op) {
 template <class T> T checked_number(const Scalar& s, const char* op) {
   if constexpr (std::is_integral_v<T>) {
     if (s.is_floating()) {
-      FL_CHECK(s.d == s.d && s.d > -9.3e18 && s.d < 1.9e19, ErrorKind::Value, op, ": cannot convert the float ", s.d, " to an integer type");
+      double least = static_cast<double>(std::numeric_limits<T>::min()), most = static_cast<double>(std::numeric_limits<T>::max());
+      FL_CHECK(s.d >= (std::is_signed_v<T> ? least : -most) && s.d <= most, op, ": value ", s.d, " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
       return static_cast<T>(s.to_int());
     }
     FL_CHECK(!s.is_complex(), ErrorKind::Type, op, ": can't convert a complex number to an integer type");
     if constexpr (!std::is_same_v<T, uint64_t> && !std::is_same_v<T, int64_t>)
-      FL_CHECK(s.i >= static_cast<int64_t>(std::numeric_limits<T>::min()) && s.i <= static_cast<int64_t>(std::numeric_limits<T>::max()), op,
+      FL_CHECK(s.i >= (std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -static_cast<int64_t>(std::numeric_limits<T>::max())) && s.i <= static_cast<int64_t>(std::numeric_limits<T>::max()), op,
                ": value ", s.i, " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
     return static_cast<T>(s.i);
   } else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>> || std::is_same_v<T, Bool>) {
@@ -90,17 +94,33 @@ template <class T> T checked_number(const Scalar& s, const char* op) {
 char* write_number(PyObject* o, char* at, DType dtype, const char* op) {
   Scalar s;
   FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
+  if (PyLong_CheckExact(o) && dtype != DType::UInt64) {
+    int overflow;
+    PyLong_AsLongLongAndOverflow(o, &overflow);
+    FL_CHECK(!overflow, ErrorKind::Value, op, ": Overflow when unpacking long long: an int in the data doesn't fit int64");
+  }
   FL_CHECK(to_scalar(o, &s), is_sequence(o) ? ErrorKind::Value : ErrorKind::Type, op, ": expected a number at this depth of the data, got ", Py_TYPE(o)->tp_name);
   visit_dtype(dtype, [&]<class T>() { *reinterpret_cast<T*>(at) = checked_number<T>(s, op); });
   return at + item_size(dtype);
 }
 
 char* write(PyObject* o, char* at, DType dtype, IntList sizes, size_t depth, const char* op) {
-  if (is_tensor(o) || is_array(o)) {
-    Tensor t = is_tensor(o) ? Tensor::share(o) : tensor_from_array(o, op);
+  if (is_tensor(o)) {
+    const Tensor& t = as_tensor(o);
+    FL_CHECK(t.numel() == 1, ErrorKind::Value, op, ": only one element tensors can be converted to Python scalars, got one of sizes ", shape_text(t.sizes()),
+             "; stack() joins tensors");
+    FL_CHECK(depth == sizes.size(), ErrorKind::Type, op, ": expected a sequence of length ", sizes[depth], " at dim ", depth, ", got a tensor");
+    FL_CHECK(!t.is_meta(), op, ": can't read values of a meta tensor");
+    int64_t one = 1;
+    Tensor dense = empty({}, dtype);
+    raw_copy(dense, alias(t, {&one, 0}, {&one, 0}, t.offset()));
+    std::memcpy(at, dense.bytes(), item_size(dtype));
+    return at + item_size(dtype);
+  }
+  if (is_array(o)) {
+    Tensor t = tensor_from_array(o, op);
     FL_CHECK(equal(t.sizes(), sizes.subspan(depth)), ErrorKind::Value, op, ": expected an element of sizes ", shape_text(sizes.subspan(depth)),
              " at dim ", depth, ", got ", shape_text(t.sizes()));
-    FL_CHECK(!t.is_meta(), op, ": can't read values of a meta tensor");
     Tensor dense = empty(t.sizes(), dtype);
     raw_copy(dense, t);
     std::memcpy(at, dense.bytes(), dense.numel() * item_size(dtype));
@@ -158,7 +178,8 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, const char* 
     raw_copy(r, t);
     return r;
   }
-  FL_CHECK(is_number(data) || is_sequence(data), ErrorKind::Type, op, ": expected a number or a nested sequence of numbers, got ", Py_TYPE(data)->tp_name);
+  FL_CHECK(!PyUnicode_Check(data) && !PyBytes_Check(data), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(data)->tp_name, "': expected numbers");
+  FL_CHECK(is_number(data) || is_sequence(data), op, ": could not infer dtype of ", Py_TYPE(data)->tp_name, ": expected a number or a nested sequence of numbers");
   Dims sizes = measure(data, op);
   if (!dtype) {
     Inferred r;

@@ -8,6 +8,7 @@
 #include "python/array.h"
 #include "python/autograd.h"
 #include "python/callable.h"
+#include "python/dlpack.h"
 #include "python/generator.h"
 #include "python/module_fast.h"
 #include "python/objects.h"
@@ -235,6 +236,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_callables(m, name);
     init_array(m);
     find_openblas();
+    init_dlpack(m);
     init_module_fast(m);
     connect_entries();
     for (OpGroup* g : all_groups()) attach_methods(g);

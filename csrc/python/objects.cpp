@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "tensor/thread_state.h"
+
 namespace fl {
 
 PyTypeObject *dtype_type, *device_type, *layout_type, *memory_format_type, *size_type;
@@ -73,7 +75,35 @@ PyObject* device_reduce(PyObject* o, PyObject*) {
   if (d.index >= 0) return Py_BuildValue("O(si)", device_type, kDeviceNames[int(d.type)].data(), int(d.index));
   return Py_BuildValue("O(s)", device_type, kDeviceNames[int(d.type)].data());
 }
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
+// As a context: factory functions put new tensors on the device.
+thread_local std::vector<Device> outer_devices;
+PyObject* device_enter(PyObject* o, PyObject*) {
+  outer_devices.push_back(thread_state.default_device);
+  thread_state.default_device = self_device(o);
+  Py_INCREF(o);
+  return o;
+}
+PyObject* device_exit(PyObject*, PyObject*) {
+  if (!outer_devices.empty()) {
+    thread_state.default_device = outer_devices.back();
+    outer_devices.pop_back();
+  }
+  Py_RETURN_NONE;
+}
+PyObject* get_default_device(PyObject*, PyObject*) { return new_device(thread_state.default_device); }
+PyObject* set_default_device(PyObject*, PyObject* device) {
+  return guarded([&] {
+    thread_state.default_device = device == Py_None ? Device{} : parse_device(device);
+    Py_INCREF(Py_None);
+    return Py_None;
+  });
+}
+PyMethodDef device_functions[] = {{"get_default_device", get_default_device, METH_NOARGS, "Where factory functions put new tensors."},
+                                  {"_set_default_device", set_default_device, METH_O, nullptr},
+                                  {}};
+PyMethodDef device_methods[] = {{"__enter__", device_enter, METH_NOARGS, nullptr},
+                                {"__exit__", device_exit, METH_VARARGS, nullptr},
+                                {"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
 PyGetSetDef device_getset[] = {
     {"type", [](PyObject* o, void*) { return PyUnicode_FromString(kDeviceNames[int(self_device(o).type)].data()); }, nullptr, nullptr, nullptr},
     {"index",
@@ -350,6 +380,7 @@ void init_objects(PyObject* module, const char* package) {
     PyModule_AddObject(module, text, reinterpret_cast<PyObject*>(o));
     return reinterpret_cast<PyObject*>(o);
   };
+  if (PyModule_AddFunctions(module, device_functions)) throw PythonError();
   for (int i = 0; i < 8; i++) layouts[i] = name(layout_type, kLayouts[i], i);
   for (int i = 0; i < 4; i++) formats[i] = name(memory_format_type, kFormats[i], i);
 }

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "memory/shared.h"
+
 #include "tensor/tensor.h"
 
 namespace fl {
@@ -111,6 +113,29 @@ PyObject* fill(PyObject* o, PyObject* value) {
     return o;
   });
 }
+PyObject* share_memory(PyObject* o, PyObject*) {
+  return guarded([&] {
+    share_storage(held(o));
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* is_shared_py(PyObject* o, PyObject*) { return PyBool_FromLong(is_shared(held(o)) || held(o)->device.type != DeviceType::CPU); }
+PyObject* share_descriptor(PyObject* o, PyObject*) {
+  return guarded([&] {
+    share_storage(held(o));
+    return Py_BuildValue("iL", shared_descriptor(held(o)), static_cast<long long>(held(o)->bytes));
+  });
+}
+PyObject* from_descriptor(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    int descriptor;
+    long long bytes;
+    if (!PyArg_ParseTuple(args, "iL:_new_shared_fd_cpu", &descriptor, &bytes)) return nullptr;
+    StorageRef s = StorageRef::take(open_shared(descriptor, bytes));
+    return storage_object(s.get());
+  });
+}
 PyObject* get_device(PyObject* o, void*) { return new_device(held(o)->device); }
 PyObject* get_address(PyObject* o, void*) { return PyLong_FromVoidPtr(held(o)); }
 PyObject* get_resizable(PyObject* o, void*) { return PyBool_FromLong(held(o)->resizable); }
@@ -168,6 +193,10 @@ PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."}
                          {"clone", clone, METH_NOARGS, "A copy with memory of its own."},
                          {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(copy)), METH_FASTCALL | METH_KEYWORDS, "Copies the bytes of a storage of the same size."},
                          {"fill_", fill, METH_O, "Sets every byte."},
+                         {"share_memory_", share_memory, METH_NOARGS, "Moves the bytes into memory that processes can share."},
+                         {"is_shared", is_shared_py, METH_NOARGS, "Whether the bytes are in memory that processes can share."},
+                         {"_share_fd_cpu_", share_descriptor, METH_NOARGS, "Shares the bytes; returns the descriptor of the file behind them and their number."},
+                         {"_new_shared_fd_cpu", from_descriptor, METH_VARARGS | METH_STATIC, "A storage over the shared memory behind a descriptor."},
                          {}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"_cdata", get_address, nullptr, nullptr, nullptr},

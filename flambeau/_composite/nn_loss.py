@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import sys
 
-from .._op import namespace, op
+from .._op import op
 from .nn_distance import pairwise_distance
 from .nn_reduce import flag_broadcast, reduced, reduction_of
 
 root = sys.modules[__package__.partition(".")[0]]
 
-_elements = namespace("_C")
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
@@ -51,7 +50,9 @@ def huber_loss(input, target, reduction, delta, weight):
     if delta <= 0:
         raise RuntimeError(f"huber_loss: expected delta to be greater than 0, got {delta}")
     flag_broadcast("huber_loss", input, target)
-    return _weighted(_elements["_huber_element"](input - target, delta), weight, reduction)
+    difference = (input - target).abs()
+    loss = root.where(difference <= delta, 0.5 * difference * difference, delta * (difference - 0.5 * delta))
+    return _weighted(loss, weight, reduction)
 
 
 def _weighted(loss, weight, reduction):
@@ -74,9 +75,11 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     flag_broadcast("smooth_l1_loss", input, target)
+    difference = (input - target).abs()
     if beta == 0:
-        return reduced((input - target).abs(), reduction)
-    return reduced(_elements["_smooth_l1_element"](input - target, beta), reduction)
+        return reduced(difference, reduction)
+    near = difference * difference * (0.5 / beta)
+    return reduced(root.where(difference < beta, near, difference - 0.5 * beta), reduction)
 
 
 @op(f"nn.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor")
