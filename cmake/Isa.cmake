@@ -15,6 +15,10 @@ set(isa_flags_avx512 -O3 -march=x86-64-v4 -mprefer-vector-width=512)
 # flambeau_add_kernels(TARGET SOURCES): adds the objects of every chosen instruction set to TARGET and defines
 # FL_HAS_BASELINE, FL_HAS_AVX2, FL_HAS_AVX512 for the core.
 function(flambeau_add_kernels target sources)
+  # Pointwise bodies are vectors already: there -O3 only adds code.
+  set(pointwise ${sources})
+  list(FILTER pointwise INCLUDE REGEX "/pointwise/")
+  set_source_files_properties(${pointwise} PROPERTIES COMPILE_OPTIONS -O2)
   # The core, then the weakest: where several objects hold the same inline function the linker keeps the first, and that
   # one must run on every machine.
   set(primary 1)

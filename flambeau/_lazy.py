@@ -30,6 +30,7 @@ HOMES = {
     **dict.fromkeys(("svd_lowrank", "pca_lowrank"), "_lowrank"),
     **dict.fromkeys(("vmap",), "_vmap"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"), "amp"),
+    **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "set_autocast_cache_enabled"), "amp"),
 }
 _STORAGES = ["Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat", "ComplexDouble"]
 HOMES.update({f"{name}Storage": "storage" for name in _STORAGES})

@@ -257,6 +257,7 @@ void im2col_backward_weights(const Convolution& shape, const T* source, const T*
   template void im2col_convolution(const Convolution&, const T*, const T*, const T*, T*); \
   template void im2col_backward_data(const Convolution&, const T*, const T*, T*);         \
   template void im2col_backward_weights(const Convolution&, const T*, const T*, T*, T*);
+FL_INSTANTIATE(float)
 FL_INSTANTIATE(double)
 FL_INSTANTIATE(std::complex<float>)
 FL_INSTANTIATE(std::complex<double>)

@@ -16,18 +16,25 @@ template <class T, bool smallest> struct Extreme {
   static FL_INLINE bool wins(T b, T a) { return beats(b, a) | (is_nan(b) & !is_nan(a)); }
 
   static T best(const T* x, int64_t n) {
-    constexpr int lanes = Vec<T>::N, wide = 4;
-    Vec<T> a[wide];
-    for (auto& v : a) v = Vec<T>(x[0]);
+    constexpr int lanes = Vec<T>::N;
+    Vec<T> a(x[0]), b = a, c = a, d = a;
     auto take = [](Vec<T>& v, Vec<T> y) { v = where(beats(y, v) | (y != y), y, v); };
     int64_t i = 0;
-    for (; i + wide * lanes <= n; i += wide * lanes)
-      for (int k = 0; k < wide; k++) take(a[k], Vec<T>::load(x + i + k * lanes));
-    for (; i + lanes <= n; i += lanes) take(a[0], Vec<T>::load(x + i));
-    for (int k = 1; k < wide; k++) take(a[0], a[k]);
-    T r = a[0][0];
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      take(a, Vec<T>::load(x + i));
+      take(b, Vec<T>::load(x + i + lanes));
+      take(c, Vec<T>::load(x + i + 2 * lanes));
+      take(d, Vec<T>::load(x + i + 3 * lanes));
+    }
+    for (; i + lanes <= n; i += lanes) take(a, Vec<T>::load(x + i));
+    take(a, b);
+    take(c, d);
+    take(a, c);
+    T lane[lanes];
+    a.store(lane);
+    T r = lane[0];
     for (int k = 1; k < lanes; k++)
-      if (wins(a[0][k], r)) r = a[0][k];
+      if (wins(lane[k], r)) r = lane[k];
     for (; i < n; i++)
       if (wins(x[i], r)) r = x[i];
     return r;

@@ -10,59 +10,63 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-// Elements as doubles, a register of them at a time: squares of floats don't overflow, and sums are exact enough.
-template <class T> FL_INLINE Vec<double> load_wide(const T* p) {
-  typedef T Part __attribute__((vector_size(Vec<double>::N * sizeof(T))));
-  Part part;
-  memcpy(&part, p, sizeof(part));
-  return Vec<double>(__builtin_convertvector(part, typename Vec<double>::V));
+template <class T> FL_INLINE Vec<T> magnitude(Vec<T> d) { return where(d < Vec<T>(0), -d, d); }
+template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b > a) | (b != b), b, a); }
+
+// What a difference adds; `top` is the largest difference of a Minkowski distance.
+template <Metric metric, class T> FL_INLINE Vec<T> term(Vec<T> d, Vec<T> top, Vec<T> p) {
+  if constexpr (metric == Metric::Hamming) return where(d != Vec<T>(0), Vec<T>(1), Vec<T>(0));
+  else if constexpr (metric == Metric::Euclidean) return d * d;
+  else if constexpr (metric == Metric::Minkowski) return pow(magnitude(d) / top, p);
+  else return magnitude(d);
 }
 
-template <Metric metric> struct Accumulate {
-  static FL_INLINE Vec<double> step(Vec<double> sum, Vec<double> d, double) {
-    if constexpr (metric == Metric::Hamming) return sum + where(d != Vec<double>(0), Vec<double>(1), Vec<double>(0));
-    else if constexpr (metric == Metric::Manhattan) return sum + where(d < Vec<double>(0), -d, d);
-    else if constexpr (metric == Metric::Euclidean) return sum + d * d;
-    else {
-      Vec<double> a = where(d < Vec<double>(0), -d, d);
-      return where((a > sum) | (a != a), a, sum);
-    }
+// The distance of a single pair, whatever the size of the differences.
+template <class T> T careful_length(const T* a, const T* b, int64_t stride, int64_t n) {
+  double top = 0, sum = 0;
+  for (int64_t k = 0; k < n; k++) {
+    double d = ::fabs(double(a[k]) - double(b[k * stride]));
+    top = d > top || d != d ? d : top;
   }
-  static double join(double a, double b) {
-    if constexpr (metric == Metric::Chebyshev) return b > a || b != b ? b : a;
-    else return a + b;
+  if (top == 0 || top - top != 0) return T(top);
+  for (int64_t k = 0; k < n; k++) {
+    double d = (double(a[k]) - double(b[k * stride])) / top;
+    sum += d * d;
   }
-};
+  return T(top * __builtin_sqrt(sum));
+}
 
-template <class T, Metric metric> void distance(const T* a, const T* b, int64_t rows, int64_t n, double p, T* out) {
-  constexpr int lanes = Vec<double>::N;
-  for (int64_t r = 0; r < rows; r++, b += n) {
-    if constexpr (metric == Metric::Minkowski) {
-      // Scaled by the largest difference, so that no power overflows.
-      double top = 0, sum = 0;
-      for (int64_t i = 0; i < n; i++) {
-        double d = ::fabs(double(a[i]) - double(b[i]));
-        top = d > top || d != d ? d : top;
-      }
-      if (top == 0 || top - top != 0) {
-        out[r] = T(top);
-        continue;
-      }
-      for (int64_t i = 0; i < n; i++) sum += ::pow(::fabs(double(a[i]) - double(b[i])) / top, p);
-      out[r] = T(top * ::pow(sum, 1 / p));
-    } else {
-      using A = Accumulate<metric>;
-      Vec<double> s[2] = {Vec<double>(0), Vec<double>(0)};
-      int64_t i = 0;
-      for (; i + 2 * lanes <= n; i += 2 * lanes) {
-        s[0] = A::step(s[0], load_wide(a + i) - load_wide(b + i), p);
-        s[1] = A::step(s[1], load_wide(a + i + lanes) - load_wide(b + i + lanes), p);
-      }
-      double total = 0;
-      for (int k = 0; k < lanes; k++) total = A::join(total, A::join(s[0].v[k], s[1].v[k]));
-      for (; i < n; i++) total = A::join(total, A::step(Vec<double>(0), Vec<double>(double(a[i]) - double(b[i])), p)[0]);
-      if constexpr (metric == Metric::Euclidean) total = __builtin_sqrt(total);
-      out[r] = T(total);
+// One register of columns, whose rows are `stride` apart.
+template <Metric metric, class T> FL_INLINE Vec<T> distances(const T* a, const T* b, int64_t stride, int64_t n, Vec<T> p) {
+  Vec<T> top(0), total(0);
+  if constexpr (metric == Metric::Chebyshev || metric == Metric::Minkowski) {
+    for (int64_t k = 0; k < n; k++) top = larger(top, magnitude(Vec<T>(a[k]) - Vec<T>::load(b + k * stride)));
+    if constexpr (metric == Metric::Chebyshev) return top;
+  }
+  Vec<T> scale = where((top == Vec<T>(0)) | (top == Vec<T>(T(__builtin_inf()))), Vec<T>(1), top);
+  // Short sums first, for their rounding.
+  for (int64_t k = 0; k < n;) {
+    Vec<T> sum(0);
+    for (int64_t end = k + 64 < n ? k + 64 : n; k < end; k++) sum += term<metric>(Vec<T>(a[k]) - Vec<T>::load(b + k * stride), scale, p);
+    total += sum;
+  }
+  if constexpr (metric == Metric::Euclidean) return sqrt(total);
+  else if constexpr (metric == Metric::Minkowski) return scale * pow(total, Vec<T>(1) / p);
+  else return total;
+}
+
+template <class T, Metric metric> void distance(const T* a, const T* b, int64_t columns, int64_t stride, int64_t n, double order, T* out) {
+  constexpr int lanes = Vec<T>::N;
+  constexpr T least = sizeof(T) == 4 ? T(1e-15) : T(1e-140);
+  Vec<T> p{T(order)};
+  for (int64_t c = 0; c < columns; c += lanes) {
+    Vec<T> d = distances<metric>(a, b + c, stride, n, p);
+    int64_t m = columns - c < lanes ? columns - c : lanes;
+    T lane[lanes];
+    d.store(lane);
+    for (int64_t k = 0; k < m; k++) {
+      bool extreme = metric == Metric::Euclidean && (lane[k] < least || lane[k] == T(__builtin_inf()));
+      out[c + k] = extreme ? careful_length(a, b + c + k, stride, n) : lane[k];
     }
   }
 }

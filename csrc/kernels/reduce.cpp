@@ -12,30 +12,34 @@ namespace {
 
 template <class T> inline constexpr bool is_vectorized = std::is_arithmetic_v<T>;
 
-// Registers folded side by side, then with each other, then lane by lane.
-template <class F, class T> FL_INLINE T fold(const T* x, int64_t n, T start) {
-  constexpr int lanes = Vec<T>::N, wide = 8;
-  const F f{};
-  Vec<T> a[wide];
-  for (auto& v : a) v = Vec<T>(start);
+// Four registers folded side by side, then with each other, then lane by lane. g is applied to the elements first. (Named
+// registers: an array of them would live in memory.)
+template <class T, class F, class G> FL_INLINE T fold(const T* x, int64_t n, T start, F f, G g) {
+  constexpr int lanes = Vec<T>::N;
+  auto load = [&](int64_t at) { return g(Vec<T>::load(x + at)); };
+  Vec<T> a(start), b(start), c(start), d(start);
   int64_t i = 0;
-  for (; i + wide * lanes <= n; i += wide * lanes)
-    for (int k = 0; k < wide; k++) a[k] = f(a[k], Vec<T>::load(x + i + k * lanes));
-  for (int k = 0; i + lanes <= n; i += lanes, k++) a[k] = f(a[k], Vec<T>::load(x + i));
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = f(a, load(i));
+    b = f(b, load(i + lanes));
+    c = f(c, load(i + 2 * lanes));
+    d = f(d, load(i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a = f(a, load(i));
   T lane[lanes];
   if (i < n) {
-    for (auto& v : lane) v = start;
-    for (int k = 0; i + k < n; k++) lane[k] = x[i + k];
-    a[wide - 1] = f(a[wide - 1], Vec<T>::load(lane));
+    for (int k = 0; k < lanes; k++) lane[k] = i + k < n ? x[i + k] : start;
+    b = f(b, g(Vec<T>::load(lane)));
   }
-  for (int step = wide / 2; step; step /= 2)
-    for (int k = 0; k < step; k++) a[k] = f(a[k], a[k + step]);
-  a[0].store(lane);
+  f(f(a, b), f(c, d)).store(lane);
   for (int step = lanes / 2; step; step /= 2)
     for (int k = 0; k < step; k++) lane[k] = f(Vec<T>(lane[k]), Vec<T>(lane[k + step]))[0];
   return lane[0];
 }
 
+struct Plus {
+  template <class V> FL_INLINE V operator()(V a, V b) const { return a + b; }
+};
 struct Multiply {
   template <class V> FL_INLINE V operator()(V a, V b) const { return a * b; }
 };
@@ -80,41 +84,28 @@ template <class T, class G, Final final> struct SumOf {
     if constexpr (std::is_same_v<T, float> && std::is_same_v<G, Squared>) {
       // Squares of floats overflow in float but not in double.
       constexpr int lanes = Vec<double>::N;
-      typedef float Half __attribute__((vector_size(FL_VECTOR_BYTES / 2)));
-      Vec<double> a[4] = {Vec<double>(0), Vec<double>(0), Vec<double>(0), Vec<double>(0)};
+      auto square = [&](int64_t at) {
+        typedef float Half __attribute__((vector_size(FL_VECTOR_BYTES / 2)));
+        Half h;
+        memcpy(&h, x + at, sizeof(h));
+        Vec<double> v(__builtin_convertvector(h, typename Vec<double>::V));
+        return v * v;
+      };
+      Vec<double> a(0), b(0), c(0), d(0);
       int64_t i = 0;
       for (; i + 4 * lanes <= n; i += 4 * lanes) {
-        for (int k = 0; k < 4; k++) {
-          Half h;
-          memcpy(&h, x + i + k * lanes, sizeof(h));
-          Vec<double> v(__builtin_convertvector(h, typename Vec<double>::V));
-          a[k] = a[k] + v * v;
-        }
+        a += square(i);
+        b += square(i + lanes);
+        c += square(i + 2 * lanes);
+        d += square(i + 3 * lanes);
       }
-      Vec<double> all = (a[0] + a[1]) + (a[2] + a[3]);
-      double total = 0;
-      for (int k = 0; k < lanes; k++) total += all.v[k];
+      double lane[lanes], total = 0;
+      ((a + b) + (c + d)).store(lane);
+      for (double v : lane) total += v;
       for (; i < n; i++) total += double(x[i]) * double(x[i]);
       return total;
     } else if constexpr (is_vectorized<T>) {
-      constexpr int lanes = Vec<T>::N, wide = 8;
-      Vec<T> a[wide];
-      for (auto& v : a) v = Vec<T>(0);
-      int64_t i = 0;
-      for (; i + wide * lanes <= n; i += wide * lanes)
-        for (int k = 0; k < wide; k++) a[k] = a[k] + g(Vec<T>::load(x + i + k * lanes));
-      for (int k = 0; i + lanes <= n; i += lanes, k++) a[k] = a[k] + g(Vec<T>::load(x + i));
-      T lane[lanes] = {};
-      if (i < n) {
-        for (int k = 0; i + k < n; k++) lane[k] = x[i + k];
-        a[wide - 1] = a[wide - 1] + g(Vec<T>::load(lane));
-      }
-      for (int step = wide / 2; step; step /= 2)
-        for (int k = 0; k < step; k++) a[k] += a[k + step];
-      a[0].store(lane);
-      for (int step = lanes / 2; step; step /= 2)
-        for (int k = 0; k < step; k++) lane[k] = (Vec<T>(lane[k]) + Vec<T>(lane[k + step]))[0];
-      return Acc(lane[0]);
+      return Acc(fold(x, n, T(0), Plus{}, g));
     } else {
       Acc a[2] = {Acc(0), Acc(0)};
       for (int64_t i = 0; i < n; i++) a[i & 1] = plus(a[i & 1], Acc(x[i]));
@@ -125,7 +116,8 @@ template <class T, class G, Final final> struct SumOf {
   static Acc total(const T* x, int64_t n) {
     if (n <= 2048) return block(x, n);
     int64_t half = (n / 2 + 1023) / 1024 * 1024;
-    return plus(total(x, half), total(x + half, n - half));
+    Acc first = total(x, half);  // in this order: memory is fetched ahead of rising addresses
+    return plus(first, total(x + half, n - half));
   }
   static void run(const T* x, int64_t n, Acc* a) { *a = plus(*a, total(x, n)); }
   static FL_INLINE Acc plus(Acc a, Acc b) {
@@ -211,7 +203,7 @@ template <class T, class F> struct Fold {
   }
   static void run(const T* x, int64_t n, T* a) {
     if constexpr (is_vectorized<T>) {
-      *a = one(*a, fold<F>(x, n, first()));
+      *a = one(*a, fold(x, n, first(), F{}, Itself{}));
     } else {
       T product = *a;
       for (int64_t i = 0; i < n; i++) product = one(product, x[i]);
@@ -317,31 +309,32 @@ template <class T, bool root> struct Variance {
       return Vec<double>(__builtin_convertvector(p, typename Vec<double>::V));
     };
     int64_t whole = n / (lanes * wide) * (lanes * wide);
-    Vec<double> a[wide] = {Vec<double>(0), Vec<double>(0), Vec<double>(0), Vec<double>(0)};
-    auto total = [&] {
-      Vec<double> all = (a[0] + a[1]) + (a[2] + a[3]);
-      double sum = 0;
-      for (int k = 0; k < lanes; k++) sum += all.v[k];
+    // The sum of term(register of elements).
+    auto total = [&](auto term) {
+      Vec<double> a(0), b(0), c(0), d(0);
+      for (int64_t i = 0; i < whole; i += lanes * wide) {
+        a += term(load(i));
+        b += term(load(i + lanes));
+        c += term(load(i + 2 * lanes));
+        d += term(load(i + 3 * lanes));
+      }
+      double lane[lanes], sum = 0;
+      ((a + b) + (c + d)).store(lane);
+      for (double v : lane) sum += v;
       return sum;
     };
     // Distances from the first element: a large offset costs nothing.
     double origin = double(x[0]);
     if (!(origin - origin == 0)) origin = 0;
     Vec<double> shift(origin);
-    for (int64_t i = 0; i < whole; i += lanes * wide)
-      for (int k = 0; k < wide; k++) a[k] = a[k] + (load(i + k * lanes) - shift);
-    double sum = total();
+    double sum = total([&](Vec<double> v) { return v - shift; });
     for (int64_t i = whole; i < n; i++) sum += double(x[i]) - origin;
     double mean = sum / double(n);
     Vec<double> center(mean);
-    for (auto& v : a) v = Vec<double>(0);
-    for (int64_t i = 0; i < whole; i += lanes * wide) {
-      for (int k = 0; k < wide; k++) {
-        Vec<double> d = (load(i + k * lanes) - shift) - center;
-        a[k] = a[k] + d * d;
-      }
-    }
-    double squares = total();
+    double squares = total([&](Vec<double> v) {
+      Vec<double> d = (v - shift) - center;
+      return d * d;
+    });
     for (int64_t i = whole; i < n; i++) {
       double d = (double(x[i]) - origin) - mean;
       squares += d * d;

@@ -12,14 +12,13 @@ template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b
 // The last, incomplete register of a row; lanes beyond the end hold `rest`.
 template <class T> FL_INLINE Vec<T> load_part(const T* x, int64_t n, T rest) {
   T lane[Vec<T>::N];
-  for (auto& v : lane) v = rest;
-  memcpy(lane, x, size_t(n) * sizeof(T));
+  for (int k = 0; k < Vec<T>::N; k++) lane[k] = k < n ? x[k] : rest;
   return Vec<T>::load(lane);
 }
 template <class T> FL_INLINE void store_part(T* x, int64_t n, Vec<T> v) {
   T lane[Vec<T>::N];
   v.store(lane);
-  memcpy(x, lane, size_t(n) * sizeof(T));
+  for (int k = 0; k < Vec<T>::N && k < n; k++) x[k] = lane[k];
 }
 
 template <class T> FL_INLINE T sum_lanes(Vec<T> v) {
@@ -30,13 +29,30 @@ template <class T> FL_INLINE T sum_lanes(Vec<T> v) {
   return lane[0];
 }
 
-// Calls whole(i, k) for each full register at i, the k-th of four side by side, and part(i, m) for the rest.
+// Four registers to work on side by side. Named, as an array of them would live in memory.
+template <class T> struct Four {
+  Vec<T> a, b, c, d;
+  FL_INLINE explicit Four(T start) : a(start), b(start), c(start), d(start) {}
+};
+// Calls whole(register, i) for each full register at i, whose results go to the registers of r in turn, and part(register, i, m)
+// for the m elements of the rest.
+template <class T, class W, class P> FL_INLINE void each(int64_t n, Four<T>& r, W whole, P part) {
+  constexpr int lanes = Vec<T>::N;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    whole(r.a, i);
+    whole(r.b, i + lanes);
+    whole(r.c, i + 2 * lanes);
+    whole(r.d, i + 3 * lanes);
+  }
+  for (; i + lanes <= n; i += lanes) whole(r.a, i);
+  if (i < n) part(r.b, i, n - i);
+}
+// The same with nothing gathered.
 template <class T, class W, class P> FL_INLINE void each(int64_t n, W whole, P part) {
   constexpr int lanes = Vec<T>::N;
   int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes)
-    for (int k = 0; k < 4; k++) whole(i + k * lanes, k);
-  for (; i + lanes <= n; i += lanes) whole(i, 0);
+  for (; i + lanes <= n; i += lanes) whole(i);
   if (i < n) part(i, n - i);
 }
 
@@ -44,44 +60,47 @@ template <class T, bool logarithm> struct Softmax {
   static constexpr int lanes = Vec<T>::N;
 
   static T largest(const T* x, int64_t n) {
-    Vec<T> a[4];
-    for (auto& v : a) v = Vec<T>(T(-__builtin_inf()));
+    Four<T> r(T(-__builtin_inf()));
     each<T>(
-        n, [&](int64_t i, int k) { a[k] = larger(a[k], Vec<T>::load(x + i)); },
-        [&](int64_t i, int64_t m) { a[0] = larger(a[0], load_part(x + i, m, T(-__builtin_inf()))); });
-    Vec<T> all = larger(larger(a[0], a[1]), larger(a[2], a[3]));
-    T top = all[0];
-    for (int k = 1; k < lanes; k++) top = all[k] > top || all[k] != all[k] ? all[k] : top;
+        n, r, [&](Vec<T>& a, int64_t i) { a = larger(a, Vec<T>::load(x + i)); },
+        [&](Vec<T>& a, int64_t i, int64_t m) { a = larger(a, load_part(x + i, m, T(-__builtin_inf()))); });
+    T lane[lanes];
+    larger(larger(r.a, r.b), larger(r.c, r.d)).store(lane);
+    T top = lane[0];
+    for (int k = 1; k < lanes; k++) top = lane[k] > top || lane[k] != lane[k] ? lane[k] : top;
     return top;
   }
   static void row(const char* from, char* to, int64_t n) {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
-    Vec<T> top(largest(x, n)), a[4];
-    for (auto& v : a) v = Vec<T>(0);
+    Vec<T> top(largest(x, n));
+    Four<T> r(T(0));
     each<T>(
-        n,
-        [&](int64_t i, int k) {
+        n, r,
+        [&](Vec<T>& a, int64_t i) {
           Vec<T> e = exp(Vec<T>::load(x + i) - top);
           if constexpr (!logarithm) e.store(y + i);
-          a[k] += e;
+          a += e;
         },
-        [&](int64_t i, int64_t m) {
+        [&](Vec<T>& a, int64_t i, int64_t m) {
           Vec<T> e = exp(load_part(x + i, m, T(-__builtin_inf())) - top);
-          if constexpr (!logarithm) store_part(y + i, m, e);
-          for (int k = int(m); k < lanes; k++) e.v[k] = 0;
-          a[1] += e;
+          T lane[lanes];
+          e.store(lane);
+          if constexpr (!logarithm) {
+            for (int64_t k = 0; k < m; k++) y[i + k] = lane[k];
+          }
+          a += load_part(lane, m, T(0));
         });
-    Vec<T> total(sum_lanes((a[0] + a[1]) + (a[2] + a[3])));
+    Vec<T> total(sum_lanes((r.a + r.b) + (r.c + r.d)));
     if constexpr (logarithm) {
       Vec<T> low = log(total);
       each<T>(
-          n, [&](int64_t i, int) { ((Vec<T>::load(x + i) - top) - low).store(y + i); },
+          n, [&](int64_t i) { ((Vec<T>::load(x + i) - top) - low).store(y + i); },
           [&](int64_t i, int64_t m) { store_part(y + i, m, (load_part(x + i, m, T(0)) - top) - low); });
     } else {
       Vec<T> scale = Vec<T>(1) / total;
       each<T>(
-          n, [&](int64_t i, int) { (Vec<T>::load(y + i) * scale).store(y + i); },
+          n, [&](int64_t i) { (Vec<T>::load(y + i) * scale).store(y + i); },
           [&](int64_t i, int64_t m) { store_part(y + i, m, load_part(y + i, m, T(0)) * scale); });
     }
   }
@@ -126,14 +145,13 @@ template <class T, bool logarithm> struct Softmax {
     const T* g = reinterpret_cast<const T*>(gradients);
     const T* y = reinterpret_cast<const T*>(result);
     T* out = reinterpret_cast<T*>(to);
-    Vec<T> a[4];
-    for (auto& v : a) v = Vec<T>(0);
+    Four<T> r(T(0));
     each<T>(
-        n, [&](int64_t i, int k) { a[k] += term(Vec<T>::load(g + i), Vec<T>::load(y + i)); },
-        [&](int64_t i, int64_t m) { a[1] += term(load_part(g + i, m, T(0)), load_part(y + i, m, T(0))); });
-    Vec<T> sum(sum_lanes((a[0] + a[1]) + (a[2] + a[3])));
+        n, r, [&](Vec<T>& a, int64_t i) { a += term(Vec<T>::load(g + i), Vec<T>::load(y + i)); },
+        [&](Vec<T>& a, int64_t i, int64_t m) { a += term(load_part(g + i, m, T(0)), load_part(y + i, m, T(0))); });
+    Vec<T> sum(sum_lanes((r.a + r.b) + (r.c + r.d)));
     each<T>(
-        n, [&](int64_t i, int) { gradient(Vec<T>::load(g + i), Vec<T>::load(y + i), sum).store(out + i); },
+        n, [&](int64_t i) { gradient(Vec<T>::load(g + i), Vec<T>::load(y + i), sum).store(out + i); },
         [&](int64_t i, int64_t m) { store_part(out + i, m, gradient(load_part(g + i, m, T(0)), load_part(y + i, m, T(0)), sum)); });
   }
   static void columns_gradient(const char* gradients, const char* result, char* to, int64_t n, int64_t stride, int64_t columns) {

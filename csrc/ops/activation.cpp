@@ -81,7 +81,7 @@ const Declare ops([] {
            ">>> torch.nn.functional.gelu(torch.tensor([0.0]))\ntensor([0.])");
   Define("prelu(Tensor input, Tensor weight) -> Tensor").composite<prelu>()
       .doc("input where it is positive, weight * input elsewhere, with one weight or one for each channel (dimension 1).").alias("nn.prelu");
-  Define("nn.hardshrink(Tensor input, Scalar lambd=0.5) -> Tensor").composite<hardshrink>().doc("input where it is further than lambd from 0, 0 elsewhere.");
+  Define("nn.hardshrink(Tensor input, Scalar lambd=0.5) -> Tensor").composite<hardshrink>().out().doc("input where it is further than lambd from 0, 0 elsewhere.");
   Define("nn.softshrink(Tensor input, float lambd=0.5) -> Tensor").composite<softshrink>().out().doc("input moved toward 0 by lambd, and 0 where it is nearer than that.");
   Define("nn.glu(Tensor input, int dim=-1) -> Tensor").composite<glu>().out().doc("The first half along dim times the sigmoid of the second half.");
 });

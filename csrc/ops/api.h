@@ -31,7 +31,7 @@ inline Tensor conj(const Tensor& x) {
   return x.is_complex() ? op(x) : x;
 }
 inline Scalar conj(const Scalar& s) { return s.is_complex() ? Scalar(std::conj(s.to_complex())) : s; }
-inline Tensor polygamma(int64_t n, const Tensor& x) { static const Op op("polygamma"); return op(n, x); }
+inline Tensor polygamma(int64_t n, const Tensor& x) { static const Op op("torch.polygamma"); return op(n, x); }
 
 #define FL_OPERATOR(symbol, name)                                                                                       \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { static const Op op(#name); return op(a, b); }        \

@@ -33,22 +33,24 @@ Tensor cdist_op(const Tensor& x1, const Tensor& x2, double p, std::optional<std:
   sizes.push_back(columns);
   if (x1.is_meta()) return empty(sizes, x1.dtype(), x1.device());
   DType computed = x1.dtype() == DType::Double ? DType::Double : DType::Float;
-  auto prepare = [&](const Tensor& x, int64_t n) {
-    Dims full(batch);
-    full.push_back(n);
-    full.push_back(m);
-    NoGrad guard;
-    return raw_contiguous(expand(raw_cast(x, computed), full));
-  };
-  Tensor a = prepare(x1, rows), b = prepare(x2, columns), y = empty(sizes, computed);
+  NoGrad guard;
+  Dims left(batch), right(batch), turned(batch);
+  int64_t stride = (columns + kDistanceStride - 1) / kDistanceStride * kDistanceStride;
+  left.push_back(rows), left.push_back(m);
+  right.push_back(columns), right.push_back(m);
+  turned.push_back(m), turned.push_back(stride);
+  Tensor a = raw_contiguous(expand(raw_cast(x1, computed), left)), y = empty(sizes, computed);
   if (y.numel()) {
+    // Vectors of the second set as columns, so that many distances are summed side by side.
+    Tensor b = zeros(turned, computed);
+    raw_copy(narrow(b, -1, 0, columns), transpose(expand(x2, right), -1, -2));
     const DistanceLoops& loops = distance_loops[static_cast<int>(metric_of(p))];
     int64_t lines = y.numel() / columns;
     parallel_for(0, lines, std::max<int64_t>(16384 / (columns * (m + 1)), 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
-        int64_t from = i * m, with = i / rows * columns * m, to = i * columns;
-        if (computed == DType::Float) loops.of_float(a.data<float>() + from, b.data<float>() + with, columns, m, p, y.data<float>() + to);
-        else loops.of_double(a.data<double>() + from, b.data<double>() + with, columns, m, p, y.data<double>() + to);
+        int64_t from = i * m, with = i / rows * m * stride, to = i * columns;
+        if (computed == DType::Float) loops.of_float(a.data<float>() + from, b.data<float>() + with, columns, stride, m, p, y.data<float>() + to);
+        else loops.of_double(a.data<double>() + from, b.data<double>() + with, columns, stride, m, p, y.data<double>() + to);
       }
     });
   }

@@ -15,14 +15,16 @@ Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength
   Tensor x = raw_contiguous(raw_cast(input, DType::Int64));
   const int64_t* v = x.data<int64_t>();
   int64_t n = x.numel(), size = minlength;
-  for (int64_t i = 0; i < n; i++) {
-    FL_CHECK(v[i] >= 0, "bincount: only supports 1-d non-negative integral inputs, got ", v[i]);
-    size = std::max(size, v[i] + 1);
+  if (n) {
+    int64_t least = *reduce(Reduction::Min, x, 1, false, DType::Int64).data<int64_t>();
+    FL_CHECK(least >= 0, "bincount: only supports 1-d non-negative integral inputs, got ", least);
+    size = std::max(size, *reduce(Reduction::Max, x, 1, false, DType::Int64).data<int64_t>() + 1);
   }
   int64_t sizes[1] = {size};
   if (!weights.defined()) {
     Tensor out = zeros(sizes, DType::Int64);
-    for (int64_t i = 0; i < n; i++) out.data<int64_t>()[v[i]]++;
+    int64_t* counts = out.data<int64_t>();
+    for (int64_t i = 0; i < n; i++) counts[v[i]]++;
     return out;
   }
   DType t = weights.dtype() == DType::Float ? DType::Float : DType::Double;

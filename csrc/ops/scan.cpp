@@ -172,7 +172,6 @@ void prod_all_back(Vjp& v) {
   Tensor g = v.grad(), x = cast(v.input(0), g.dtype());
   int64_t flat[1] = {-1};
   if (x.dim() == 0) return v.set(0, cast(g, v.dtype(0)));
-  if (x.numel() == 0) return v.set(0, cast(expand(g, v.sizes(0)), v.dtype(0)));
   v.set(0, cast(reshape(prod_gradient(g, reshape(x, flat), v.output(), 0), v.sizes(0)), v.dtype(0)));
 }
 void prod_dim_back(Vjp& v) {
@@ -184,7 +183,6 @@ void prod_dim_back(Vjp& v) {
     g = unsqueeze(g, dim);
     y = unsqueeze(y, dim);
   }
-  if (x.numel() == 0) return v.set(0, cast(expand(g, v.sizes(0)), v.dtype(0)));
   v.set(0, cast(prod_gradient(g, x, y, dim), v.dtype(0)));
 }
 

@@ -45,6 +45,7 @@ struct Plan {
   Access access[kMaxOperands];
   bool stream = false;
   int64_t numel = 1;
+  int64_t tile = kTile;  // elements of a register
 };
 
 void merge_dimensions(const TileProgram& p, Plan& plan) {
@@ -112,13 +113,21 @@ void seek(const Plan& plan, int64_t linear, Cursor& c) {
   }
 }
 
-// To the next row: the innermost index goes back to 0 and the next outer one moves on.
-void next_row(const Plan& plan, Cursor& c) {
+// n elements on, to element `linear`.
+void advance(const Plan& plan, Cursor& c, int64_t n, int64_t linear) {
   const TileProgram& p = *plan.program;
-  size_t n = plan.sizes.size();
-  for (int o = 0; o < p.operand_count; o++) c.at[o] -= c.index[n - 1] * plan.strides[o][n - 1];
-  c.index[n - 1] = 0;
-  for (size_t d = n - 1; d-- > 0;) {
+  size_t last = plan.sizes.size() - 1;
+  int64_t along = c.index[last] + n;
+  if (along > plan.sizes[last]) return seek(plan, linear, c);
+  int64_t step = n;
+  if (along == plan.sizes[last] && last > 0) {
+    step -= along;
+    along = 0;
+  }
+  for (int o = 0; o < p.operand_count; o++) c.at[o] += step * plan.strides[o][last];
+  c.index[last] = along;
+  if (along) return;
+  for (size_t d = last; d-- > 0;) {
     for (int o = 0; o < p.operand_count; o++) c.at[o] += plan.strides[o][d];
     if (++c.index[d] < plan.sizes[d]) return;
     for (int o = 0; o < p.operand_count; o++) c.at[o] -= plan.sizes[d] * plan.strides[o][d];
@@ -173,15 +182,15 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
     const TileOperand& x = p.operands[o];
     alignas(16) char value[16];
     tile_kernels.convert[int(x.stored)][int(x.computed)](x.data, value, 1);
-    tile_kernels.fill[size_index(item_size(x.computed))](value, registers[o], std::min(kTile, end - begin));
+    tile_kernels.fill[size_index(item_size(x.computed))](value, registers[o], std::min(plan.tile, end - begin));
   }
   const TileOperand& out = p.operands[0];
   int64_t out_item = item_size(out.stored);
-  bool long_rows = plan.sizes.back() >= kTile / 2;
+  bool long_rows = plan.sizes.back() >= plan.tile / 4;
   Cursor c;
+  seek(plan, begin, c);
   for (int64_t i = begin; i < end;) {
-    seek(plan, i, c);
-    int64_t n = std::min(kTile, end - i);
+    int64_t n = std::min(plan.tile, end - i);
     if (long_rows) n = std::min(n, plan.sizes.back() - c.index.back());
     for (int o = 1; o < p.operand_count; o++) {
       const TileOperand& x = p.operands[o];
@@ -221,6 +230,7 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
       }
     }
     i += n;
+    if (i < end) advance(plan, c, n, i);
   }
 }
 
@@ -261,30 +271,106 @@ bool run_transpose(const Plan& plan) {
   return true;
 }
 
+// A step whose operands are all of its own types and dense, or one value: only the values are staged.
+void run_dense(const Plan& plan, int64_t begin, int64_t end) {
+  const TileProgram& p = *plan.program;
+  const Step& s = p.steps[0];
+  const char* in[kMaxStepInputs] = {};
+  int64_t steps[kMaxStepInputs] = {};
+  bool constants = false;
+  for (int k = 0; k < kMaxStepInputs; k++) {
+    int o = s.in[k];
+    if (o == 0 || o >= p.operand_count) continue;
+    const TileOperand& x = p.operands[o];
+    if (plan.access[o] == Access::Constant) {
+      alignas(16) char value[16];
+      tile_kernels.convert[int(x.stored)][int(x.computed)](x.data, value, 1);
+      char* room = thread_registers().room[o];
+      tile_kernels.fill[size_index(item_size(x.computed))](value, room, std::min(plan.tile, end - begin));
+      in[k] = room;
+      constants = true;
+    } else {
+      steps[k] = item_size(x.stored);
+      in[k] = x.data + begin * steps[k];
+    }
+  }
+  int64_t out_step = item_size(p.operands[0].stored);
+  char* out = p.operands[0].data + begin * out_step;
+  int64_t tile = constants ? plan.tile : end - begin;
+  for (int64_t left = end - begin; left > 0; left -= tile) {
+    int64_t n = std::min(tile, left);
+    s.loop(out, in, n, s.params);
+    out += n * out_step;
+    for (int k = 0; k < kMaxStepInputs; k++) in[k] += n * steps[k];
+  }
+}
+
+// The same over the rows of a matrix, along which every operand is dense or stays at one value.
+void run_rows(const Plan& plan, int64_t begin, int64_t end) {
+  const TileProgram& p = *plan.program;
+  const Step& s = p.steps[0];
+  int64_t columns = plan.sizes[1];
+  for (int64_t row = begin; row < end; row++) {
+    char* out = p.operands[0].data + row * plan.strides[0][0];
+    const char* in[kMaxStepInputs] = {};
+    int64_t steps[kMaxStepInputs] = {};
+    for (int k = 0; k < kMaxStepInputs; k++) {
+      int o = s.in[k];
+      if (o == 0 || o >= p.operand_count) continue;
+      in[k] = p.operands[o].data + row * plan.strides[o][0];
+      if (plan.strides[o][1] != 0) {
+        steps[k] = plan.strides[o][1];
+        continue;
+      }
+      char* room = thread_registers().room[o];
+      tile_kernels.fill[size_index(item_size(p.operands[o].stored))](in[k], room, std::min(plan.tile, columns));
+      in[k] = room;
+    }
+    for (int64_t left = columns; left > 0; left -= plan.tile) {
+      int64_t n = std::min(plan.tile, left);
+      s.loop(out, in, n, s.params);
+      out += n * plan.strides[0][1];
+      for (int k = 0; k < kMaxStepInputs; k++) in[k] += n * steps[k];
+    }
+  }
+}
+
+// Whether run_rows can do it: a matrix of rows long enough, with nothing to convert.
+bool has_rows(const Plan& plan) {
+  const TileProgram& p = *plan.program;
+  if (plan.sizes.size() != 2 || p.step_count != 1 || plan.stream || plan.sizes[1] < 64) return false;
+  for (int o = 0; o < p.operand_count; o++) {
+    int64_t inner = plan.strides[o][1];
+    if (p.operands[o].stored != p.operands[o].computed || (inner != item_size(p.operands[o].stored) && (inner != 0 || o == 0))) return false;
+  }
+  return true;
+}
+
 void run_plan(Plan& plan) {
   const TileProgram& p = *plan.program;
-  bool all_direct = true;
+  bool dense = p.step_count == 1;
+  int64_t widest = 1;
   for (int o = 0; o < p.operand_count; o++) {
     int64_t item = item_size(p.operands[o].stored);
     bool constant = true, direct = plan.sizes.size() == 1 && (plan.strides[o][0] == item || plan.numel == 1);
     for (int64_t s : plan.strides[o]) constant &= s == 0;
     plan.access[o] = o && constant && plan.numel > 1 ? Access::Constant : direct ? Access::Direct : Access::Rows;
-    all_direct &= plan.access[o] == Access::Direct && p.operands[o].stored == p.operands[o].computed;
+    dense &= plan.access[o] == Access::Constant || (plan.access[o] == Access::Direct && p.operands[o].stored == p.operands[o].computed);
+    widest = std::max({widest, item, item_size(p.operands[o].computed)});
   }
+  // Registers between the steps may be of any type.
+  if (p.step_count <= 1) plan.tile = std::clamp<int64_t>(kTile * 8 / widest, kTile, 2 * kTile);
   plan.stream = plan.numel * item_size(p.operands[0].stored) >= kStreamBytes && p.operands[0].strides[p.ndim - 1 < 0 ? 0 : p.ndim - 1] != 0;
   for (int o = 1; plan.stream && o < p.operand_count; o++) plan.stream = p.operands[o].data != p.operands[0].data;
   if (plan.stream && plan.strides[0].back() != item_size(p.operands[0].stored)) plan.stream = false;
   if (run_transpose(plan)) return;
   int64_t grain = std::max<int64_t>(kTile, kGrain / std::max<int64_t>(p.cost, 1) / kTile * kTile);
-  if (all_direct && !plan.stream && p.step_count == 1) {
-    // Nothing to stage: the loop runs over the operands' own memory.
-    const Step& s = p.steps[0];
-    parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) {
-      const char* in[kMaxStepInputs] = {};
-      for (int k = 0; k < kMaxStepInputs; k++)
-        if (s.in[k] < p.operand_count) in[k] = p.operands[s.in[k]].data + begin * item_size(p.operands[s.in[k]].stored);
-      s.loop(p.operands[0].data + begin * item_size(p.operands[0].stored), in, end - begin, s.params);
-    });
+  if (dense && !plan.stream) {
+    parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) { run_dense(plan, begin, end); });
+    return;
+  }
+  if (has_rows(plan)) {
+    parallel_for(0, plan.sizes[0], std::max<int64_t>(1, grain / plan.sizes[1]), [&](int64_t begin, int64_t end) { run_rows(plan, begin, end); });
     return;
   }
   parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) { run_range(plan, begin, end); });

@@ -271,7 +271,8 @@ namespace {
 bool run_fused(Vjp& v, const PointwiseInfo& p) {
   if (grad_enabled() || !v.needs(0) || p.inputs != 1) return false;
   Tensor g = v.grad();
-  Loop loop = p.fused[static_cast<int>(g.dtype())];
+  DType compute = g.dtype() == DType::Half || g.dtype() == DType::BFloat16 ? DType::Float : g.dtype();
+  Loop loop = p.fused[static_cast<int>(compute)];
   unsigned reads = p.grad_reads[0];
   if (!loop || g.is_meta()) return false;
   Tensor saved = reads & 128 ? v.output() : reads & 1 ? v.input(0) : g;
@@ -279,13 +280,19 @@ bool run_fused(Vjp& v, const PointwiseInfo& p) {
   Tensor out = empty_like(saved);
   Param params[4];
   for (int i = 0; i < p.params; i++) params[i] = make_param(v.scalar(1 + i));
+  if (compute == g.dtype() && out.numel() <= kSmall && g.is_contiguous() && saved.is_contiguous()) {
+    const char* in[2] = {g.bytes(), saved.bytes()};
+    if (out.numel()) loop(out.bytes(), in, out.numel(), params);
+    v.set(0, std::move(out));
+    return true;
+  }
   Step step{loop, params, 0, {1, 2}};
   int64_t strides[3][kMaxDims];
   const Tensor* all[3] = {&out, &g, &saved};
   TileProgram program;
   for (int k = 0; k < 3; k++) {
     for (int64_t d = 0; d < out.dim(); d++) strides[k][d] = (*all[k])->sizes[d] == 1 ? 0 : (*all[k])->strides[d] * g.item_size();
-    program.operands[k] = {all[k]->bytes(), g.dtype(), g.dtype(), strides[k]};
+    program.operands[k] = {all[k]->bytes(), g.dtype(), compute, strides[k]};
   }
   program.steps = &step;
   program.step_count = 1;

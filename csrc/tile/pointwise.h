@@ -69,18 +69,26 @@ FL_INLINE void run_loop(char* out, const char* const* in, int64_t n, const Param
     else return f(load_input<T, masks, K>(from[K], i)...);
   };
   using R = Stored<decltype(apply(in, 0))>;
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) store_value(out, i, apply(in, i));
-  if (i < n) {
-    // The tail runs as a full vector too, so that an element's value never depends on its place.
-    alignas(64) char padded[sizeof...(K)][FL_VECTOR_BYTES < 16 ? 16 : FL_VECTOR_BYTES] = {};
-    const char* from[sizeof...(K)] = {padded[K]...};
-    size_t rest = static_cast<size_t>(n - i);
-    (memcpy(padded[K], in[K] + i * input_size<T, masks, K>, rest * input_size<T, masks, K>), ...);
-    alignas(64) char result[FL_VECTOR_BYTES < 16 ? 16 : FL_VECTOR_BYTES];
-    store_value(result, 0, apply(from, 0));
-    memcpy(out + i * R::size, result, rest * R::size);
+  // The tail runs as a full vector too, so that an element's value never depends on its place: a second round over padded
+  // copies. One loop serves both, for the body is expanded once.
+  constexpr size_t kRegister = FL_VECTOR_BYTES < 16 ? 16 : FL_VECTOR_BYTES;
+  alignas(64) char padded[sizeof...(K)][kRegister];
+  alignas(64) char result[kRegister];
+  const char* from[sizeof...(K)] = {in[K]...};
+  char* to = out;
+  int64_t count = n / lanes * lanes, rest = n - count;
+  bool in_tail = false;
+  while (true) {
+    for (int64_t i = 0; i < count; i += lanes) store_value(to, i, apply(from, i));
+    if (in_tail || rest == 0) break;
+    memset(padded, 0, sizeof(padded));
+    (memcpy(padded[K], in[K] + count * input_size<T, masks, K>, rest * input_size<T, masks, K>), ...);
+    ((from[K] = padded[K]), ...);
+    to = result;
+    count = lanes;
+    in_tail = true;
   }
+  if (in_tail) memcpy(out + (n - rest) * R::size, result, rest * R::size);
 }
 
 template <class T, class F, int inputs, int count, unsigned masks>

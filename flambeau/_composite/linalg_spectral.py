@@ -40,6 +40,8 @@ def eigvalsh(A, UPLO):
 def eig(A):
     """Eigenvalues and right eigenvectors of square matrices; complex, in no particular order."""
     check_square("linalg.eig", A)
+    if not A.is_meta and not A.isfinite().all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     return tuple(kernels._eig(A, True))
 
 

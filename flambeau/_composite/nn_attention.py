@@ -11,15 +11,11 @@ root = sys.modules[__package__.partition(".")[0]]
 
 
 @op(
-    "nn.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "_C._attention_general(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor"
 )
-def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-    """softmax(query @ key.T · scale + mask) @ value, over (*, L, E), (*, S, E) and (*, S, Ev).
-
-    `attn_mask` is boolean (True: takes part) or added to the scores; a query that may see nothing gives zeros.
-    `is_causal` lets each query see the keys up to its own place. `enable_gqa` repeats the heads of key and value.
-    """
+def _attention_general(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """`scaled_dot_product_attention` with every option; the core has the common case."""
     for name, each in (("query", query), ("key", key), ("value", value)):
         if each.dim() < 2:
             raise RuntimeError(
@@ -245,16 +241,20 @@ def multi_head_attention_forward(
         v = root.cat([v, v.new_zeros(batch, num_heads, 1, v.size(-1))], 2)
         extra += 1
     mask = _merged_mask(attn_mask, key_padding_mask, batch, num_heads, length, k.size(2), extra, q.dtype)
-    weights, v = _attention_weights(q, k, v, mask)
-    if training and dropout_p > 0.0:
-        weights = root.nn.functional.dropout(weights, dropout_p, True)
-    output = (weights @ v).permute(2, 0, 1, 3).reshape(length * batch, embed_dim)
+    if need_weights or (training and dropout_p > 0.0):
+        weights, v = _attention_weights(q, k, v, mask)
+        if training and dropout_p > 0.0:
+            weights = root.nn.functional.dropout(weights, dropout_p, True)
+        output = weights @ v
+    else:
+        weights, output = None, root.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+    output = output.permute(2, 0, 1, 3).reshape(length * batch, embed_dim)
     output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, -1)
     if need_weights and average_attn_weights:
         weights = weights.mean(1)
     if not batched:
         output = output.squeeze(1)
-        weights = weights.squeeze(0)
+        weights = weights.squeeze(0) if need_weights else None
     return output, weights if need_weights else None
 
 

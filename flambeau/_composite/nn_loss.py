@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import sys
 
-from .._op import op
+from .._op import namespace, op
 from .nn_distance import pairwise_distance
 from .nn_reduce import flag_broadcast, reduced, reduction_of
 
 root = sys.modules[__package__.partition(".")[0]]
 
+_elements = namespace("_C")
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
@@ -50,9 +51,7 @@ def huber_loss(input, target, reduction, delta, weight):
     if delta <= 0:
         raise RuntimeError(f"huber_loss: expected delta to be greater than 0, got {delta}")
     flag_broadcast("huber_loss", input, target)
-    difference = (input - target).abs()
-    loss = root.where(difference <= delta, 0.5 * difference * difference, delta * (difference - 0.5 * delta))
-    return _weighted(loss, weight, reduction)
+    return _weighted(_elements["_huber_element"](input - target, delta), weight, reduction)
 
 
 def _weighted(loss, weight, reduction):
@@ -75,11 +74,9 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     flag_broadcast("smooth_l1_loss", input, target)
-    difference = (input - target).abs()
     if beta == 0:
-        return reduced(difference, reduction)
-    near = difference * difference * (0.5 / beta)
-    return reduced(root.where(difference < beta, near, difference - 0.5 * beta), reduction)
+        return reduced((input - target).abs(), reduction)
+    return reduced(_elements["_smooth_l1_element"](input - target, beta), reduction)
 
 
 @op(f"nn.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor")

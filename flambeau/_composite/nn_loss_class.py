@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from .._op import op
+from .._op import namespace, op
 from .nn_reduce import reduced, reduction_of
 
 root = sys.modules[__package__.partition(".")[0]]
 
+_elements = namespace("_C")
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
@@ -30,18 +31,10 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         )
     if not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
-    loss = -(target * _floored_log(input) + (1 - target) * _floored_log(1 - input))
+    loss = _elements["_binary_cross_entropy_element"](input, target)
     if weight is not None:
         loss = loss * weight
     return reduced(loss, reduction)
-
-
-def _floored_log(probability):
-    """log(probability), at least -100, with a gradient of at most 1e12: neither may be infinite."""
-    detached = probability.detach()
-    kept = probability + (detached.clamp(min=1e-12) - detached)
-    log = kept.log()
-    return log + (detached.log().clamp(min=-100) - log.detach())
 
 
 @op(

@@ -88,3 +88,11 @@ def current_stream(device: Any = None) -> Stream:
 
 def synchronize(device: Any = None) -> None:
     """Returns at once: everything before has finished."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.amp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,8 @@
 // expressions that their derivatives are made of.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autograd/record.h"
 #include "base/threads.h"
@@ -82,6 +84,19 @@ void for_each_matrix(int64_t count, double work, F&& f) {
   });
 }
 inline double cubed(int64_t m, int64_t n) { return 20.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::min(m, n) + 1); }
+
+// LAPACK may not return from, or even read past its memory for, matrices that are not finite: they aren't shown to it.
+inline bool finite(double x) { return std::isfinite(x); }
+template <class R>
+bool finite(std::complex<R> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
+template <class T>
+bool all_finite(const T* data, int64_t count) {
+  return std::all_of(data, data + count, [](T x) { return finite(x); });
+}
+template <class T>
+void fill_nan(T* data, int64_t count) {
+  if (data) std::fill(data, data + count, T(std::numeric_limits<blas::Real<T>>::quiet_NaN()));
+}
 
 // ---- expressions
 

@@ -135,6 +135,7 @@ std::tuple<Tensor, Tensor, Tensor> lstsq_op(const Tensor& a, const Tensor& b, do
         T *data = nth<T>(work, i, m * n), *to = nth<T>(x, i, rows * k);
         auto* s = svd ? nth<blas::Real<T>>(values, i, std::min(m, n)) : nullptr;
         int found = 0, state = 0;
+        if (!all_finite(data, m * n) || !all_finite(to, rows * k)) return fill_nan(to, rows * k);
         if (driver == "gels") {
           state = blas::gels<T>(false, m, n, k, data, m, to, rows);
         } else if (driver == "gelsy") {

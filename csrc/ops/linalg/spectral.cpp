@@ -10,24 +10,29 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
-void check_finite(const Tensor& a, const char* op) {
-  if (a.is_meta() || a.numel() == 0) return;
-  static const Op isfinite("isfinite"), all("all");
-  NoGrad guard;
-  FL_CHECK(*all(isfinite(a)).data<bool>(), ErrorKind::Linalg, op, ": the matrix holds infinity or NaN, so its values can't be found");
+// Of the triangle with its diagonal.
+template <class T>
+bool triangle_finite(const T* data, int64_t n, bool upper) {
+  for (int64_t j = 0; j < n; j++)
+    if (!all_finite(data + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return false;
+  return true;
 }
-
 Pair eigh(const Tensor& a, std::string_view uplo, bool vectors) {
   check_square(a, "linalg.eigh");
   FL_CHECK(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", "linalg.eigh: UPLO is 'L' or 'U', got '", uplo, "'");
-  check_finite(a, "linalg.eigh");
   int64_t n = a.size(-1);
   Tensor v = columns(a), w = empty(with_sizes(batch_sizes(a), {n}), real_of(a.dtype()), a.device());
   if (a.is_meta() || a.numel() == 0) return {w, v};
   with_lapack_type(a.dtype(), "linalg.eigh", [&]<class T>() {
     for_each_matrix(batch_count(a), cubed(n, n), [&](int64_t b) {
-      char side = uplo == "L" || uplo == "l" ? 'L' : 'U';
-      int state = blas::syevd<T>(vectors ? 'V' : 'N', side, n, nth<T>(v, b, n * n), n, nth<blas::Real<T>>(w, b, n));
+      bool upper = uplo == "U" || uplo == "u";
+      T* data = nth<T>(v, b, n * n);
+      auto* values = nth<blas::Real<T>>(w, b, n);
+      if (!triangle_finite(data, n, upper)) {
+        fill_nan(values, n);
+        return fill_nan(data, n * n);
+      }
+      int state = blas::syevd<T>(vectors ? 'V' : 'N', upper ? 'U' : 'L', n, data, n, values);
       FL_CHECK(state == 0, ErrorKind::Linalg, "linalg.eigh: the eigenvalues of matrix ", b, " did not converge");
     });
   });
@@ -57,7 +62,6 @@ void eigh_back(Vjp& v) {
 
 Pair eig(const Tensor& a, bool vectors) {
   check_square(a, "linalg.eig");
-  check_finite(a, "linalg.eig");
   int64_t n = a.size(-1);
   DType type = complex_of(a.dtype());
   Tensor work = columns(a), w = empty(with_sizes(batch_sizes(a), {n}), type, a.device());
@@ -66,7 +70,13 @@ Pair eig(const Tensor& a, bool vectors) {
   with_lapack_type(a.dtype(), "linalg.eig", [&]<class T>() {
     using C = std::complex<blas::Real<T>>;
     for_each_matrix(batch_count(a), 5 * cubed(n, n), [&](int64_t b) {
-      int state = blas::geev<T>(n, nth<T>(work, b, n * n), n, nth<C>(w, b, n), vectors ? nth<C>(q, b, n * n) : nullptr, n);
+      T* data = nth<T>(work, b, n * n);
+      C *values = nth<C>(w, b, n), *right = vectors ? nth<C>(q, b, n * n) : nullptr;
+      if (!all_finite(data, n * n)) {
+        fill_nan(values, n);
+        return fill_nan(right, n * n);
+      }
+      int state = blas::geev<T>(n, data, n, values, right, n);
       FL_CHECK(state == 0, ErrorKind::Linalg, "linalg.eig: the eigenvalues of matrix ", b, " did not converge");
     });
   });
@@ -89,7 +99,6 @@ void eig_back(Vjp& v) {
 
 Triple svd(const Tensor& a, bool full, std::string_view driver) {
   check_matrix(a, "linalg.svd");
-  check_finite(a, "linalg.svd");
   bool vectors = driver != "values";
   int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), mu = full ? m : k, nv = full ? n : k;
   Tensor work = columns(a), s = empty(with_sizes(batch_sizes(a), {k}), real_of(a.dtype()), a.device());
@@ -108,6 +117,13 @@ Triple svd(const Tensor& a, bool full, std::string_view driver) {
     for_each_matrix(batch_count(a), 5 * cubed(m, n), [&](int64_t b) {
       T *data = nth<T>(work, b, m * n), *left = vectors ? nth<T>(u, b, m * mu) : nullptr, *right = vectors ? nth<T>(vh, b, nv * n) : nullptr;
       auto* values = nth<blas::Real<T>>(s, b, k);
+      if (!all_finite(data, m * n)) {
+        FL_CHECK(std::all_of(data, data + m * n, [](T x) { return x == x; }), ErrorKind::Linalg, "linalg.svd: (Batch element ", b,
+                 "): the singular values can't be found because the matrix contains NaN");
+        fill_nan(values, k);
+        fill_nan(left, m * mu);
+        return fill_nan(right, nv * n);
+      }
       int state = driver == "gesvd" ? blas::gesvd<T>(job, job, m, n, data, m, values, left, m, right, nv)
                                     : blas::gesdd<T>(job, m, n, data, m, values, left, m, right, std::max<int64_t>(nv, 1));
       FL_CHECK(state == 0, ErrorKind::Linalg, "linalg.svd: the singular values of matrix ", b, " did not converge");

@@ -26,9 +26,15 @@ MemoryFormat channels_last_format(int64_t ndim) {
   return ndim == 4 ? MemoryFormat::ChannelsLast : ndim == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::Contiguous;
 }
 
-std::optional<dnn::DataType> onednn_type(DType dtype) {
+// oneDNN's calls cost microseconds, in which a small convolution is computed otherwise.
+bool is_small(const dnn::Convolution& shape) {
+  return static_cast<double>(shape.batch) * static_cast<double>(shape.weights_count()) * static_cast<double>(shape.output_size()) < (1 << 15);
+}
+
+// What oneDNN calls the type, if it is to compute this convolution.
+std::optional<dnn::DataType> onednn_type(DType dtype, const dnn::Convolution& shape) {
   switch (dtype) {
-    case DType::Float: return dnn::DataType::f32;
+    case DType::Float: return is_small(shape) ? std::nullopt : std::optional(dnn::DataType::f32);
     case DType::Half: return dnn::DataType::f16;
     case DType::BFloat16: return dnn::DataType::bf16;
     default: return std::nullopt;
@@ -70,6 +76,7 @@ dnn::Convolution shape_of(const Tensor& source, IntList weight_sizes, const Conv
 // Calls f<T>() with the element type of the matrix-product kernels.
 template <class F> void visit_product_type(DType dtype, F&& f) {
   switch (dtype) {
+    case DType::Float: return f.template operator()<float>();
     case DType::Double: return f.template operator()<double>();
     case DType::ComplexFloat: return f.template operator()<std::complex<float>>();
     case DType::ComplexDouble: return f.template operator()<std::complex<double>>();
@@ -148,7 +155,7 @@ void add_bias(const Tensor& result, const Tensor& bias) {
 void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& o, const Tensor& result) {
   const Tensor flat_bias = bias ? contiguous(bias) : Tensor();
   const dnn::Convolution shape = shape_of(o.transposed ? result : input, weight.sizes(), o);
-  if (auto type = onednn_type(input.dtype())) {
+  if (auto type = onednn_type(input.dtype(), shape)) {
     const Operand from(input, true), kernel(weight, true);
     if (o.transposed) {
       dnn::convolution_backward_data(shape, *type, from.get(), kernel.get(), output_of(result));
@@ -218,7 +225,7 @@ Tensor weight_gradient(const Tensor& input, const Tensor& gradient, IntList weig
     return result;
   }
   const dnn::Convolution shape = shape_of(source, weight_sizes, o);
-  if (auto type = onednn_type(input.dtype())) {
+  if (auto type = onednn_type(input.dtype(), shape)) {
     const Operand from(source, true), to(destination, true);
     dnn::convolution_backward_weights(shape, *type, from.get(), to.get(), output_of(result), nullptr);
     return result;

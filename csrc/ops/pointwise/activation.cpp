@@ -46,7 +46,14 @@ FL_POINTWISE(rectifiers) {
   Pointwise<1>("_nn.hardtanh(Tensor input, Scalar min_val=-1, Scalar max_val=1) -> Tensor", Rule::Same)
       .body<kFloat | kInt | kInt32>([](auto x, auto low, auto high) { return minimum(maximum(x, low), high); })
       .fused_grad<kFirst>([](auto g, auto x, auto, auto low, auto high) { return where((x <= low) | (x >= high), 0, g); })
-      .lacks_bool();
+      .lacks_bool()
+#if FL_PRIMARY
+      .check([](const Value* args, DType) {
+        FL_CHECK(args[1].to_double() <= args[2].to_double(), ErrorKind::Value, "hardtanh: min_val ", args[1].to_double(), " cannot be greater than max_val ",
+                 args[2].to_double());
+      })
+#endif
+      ;
   Pointwise<1>("_nn.hardsigmoid(Tensor input) -> Tensor", Rule::Same)
       .body<kFloat>([](auto x) { return minimum(maximum(x + 3, 0), 6) / 6; })
       .fused_grad<kFirst>([](auto g, auto x, auto) { return where((x > -3) & (x < 3), g * (1.0 / 6), 0); });
@@ -66,12 +73,12 @@ FL_POINTWISE(rectifiers) {
 
 FL_POINTWISE(exponential_units) {
   Pointwise<1>("_nn.elu(Tensor input, Scalar alpha=1) -> Tensor", Rule::Same)
-      .body<kFloat>([](auto x, auto alpha) { return where(x > 0, x, alpha * expm1(x)); })
+      .body<kFloat>([](auto x, auto alpha) { return (x > 0).all() ? x : where(x > 0, x, alpha * expm1(x)); })
       .fused_grad<kFirst>([](auto g, auto x, auto, auto alpha) { return where(x > 0, g, g * alpha * exp(where(x > 0, 0, x))); })
       .cost(4);
   Pointwise<1>("celu(Tensor input, Scalar alpha=1.0) -> Tensor", Rule::Same,
                "input where positive, alpha * (exp(input / alpha) - 1) elsewhere.\n\n>>> torch.celu(torch.tensor([0.0, 2.0]))\ntensor([0., 2.])")
-      .body<kFloat>([](auto x, auto alpha) { return where(x > 0, x, alpha * expm1(x / alpha)); })
+      .body<kFloat>([](auto x, auto alpha) { return (x > 0).all() ? x : where(x > 0, x, alpha * expm1(x / alpha)); })
       .fused_grad<kFirst>([](auto g, auto x, auto, auto alpha) { return where(x > 0, g, g * exp(where(x > 0, 0, x / alpha))); })
       .cost(4)
       .function_only()
@@ -80,7 +87,7 @@ FL_POINTWISE(exponential_units) {
 #endif
       ;
   Pointwise<1>("selu(Tensor input) -> Tensor", Rule::Same, "The scaled exponential linear unit of self-normalizing networks.\n\n>>> torch.selu(torch.tensor([0.0]))\ntensor([0.])")
-      .body<kFloat>([](auto x) { return where(x > 0, x * kSeluScale, expm1(x) * (kSeluScale * kSeluAlpha)); })
+      .body<kFloat>([](auto x) { return (x > 0).all() ? x * kSeluScale : where(x > 0, x * kSeluScale, expm1(x) * (kSeluScale * kSeluAlpha)); })
       .fused_grad<kFirst>([](auto g, auto x, auto) { return where(x > 0, g * kSeluScale, g * exp(where(x > 0, 0, x)) * (kSeluScale * kSeluAlpha)); })
       .cost(4)
       .function_only();

@@ -156,7 +156,10 @@ Tensor divide_rounded(const Tensor& input, const Value& other, std::optional<std
   return *mode == "trunc" ? trunc(input, other) : floor(input, other);
 }
 
+Tensor divided_from(const Tensor& input, const Value& other) { return other.is_tensor() ? borrow(other.tensor) / input : other.scalar() / input; }
+
 const Declare composites([] {
+  Define("Tensor.__rdiv__(Tensor input, Tensor|Scalar other) -> Tensor").composite<divided_from>();
   Define("positive(Tensor input) -> Tensor").composite<positive>().doc("The tensor itself. Raises RuntimeError for bool tensors.\n\n>>> torch.positive(torch.tensor([1]))\ntensor([1])");
   Define("div.mode(Tensor input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor").composite<divide_rounded>().in_place().out();
 });

@@ -14,6 +14,8 @@ Tensor extremum_gradient(const Tensor& g, const Tensor& here, const Tensor& ther
 }
 void check_fill_value(const Value* args, DType) {
   if (args[2].is_number()) return check_fits(args[2].scalar(), args[0].tensor->dtype, "masked_fill");
+  FL_CHECK(is_complex(args[0].tensor->dtype) || !is_complex(args[2].tensor->dtype), "masked_fill: a complex value cannot be converted to type ",
+           info(args[0].tensor->dtype).name, " without overflow");
   FL_CHECK(args[2].tensor->ndim == 0, "masked_fill: expected the value to be a number or a tensor without dimensions, got sizes ", shape_text(borrow(args[2].tensor).sizes()));
 }
 Tensor chosen_gradient(const Tensor& g, const Tensor& chosen) { return where(chosen, g, 0); }

@@ -23,6 +23,11 @@ template <class T> FL_INLINE Mask<Complex<T>> near_start(Vec<Complex<T>> w) {
   return Mask<Complex<T>>(w.v.real * w.v.real + w.v.imag * w.v.imag < T(0.25));
 }
 
+// The larger operand goes in front: then the exponential can't overflow.
+template <class T> Vec<Complex<T>> logaddexp(Vec<Complex<T>> a, Vec<Complex<T>> b) {
+  return a.v.real >= b.v.real ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
+}
+
 FL_POINTWISE(mixtures) {
   Pointwise<3>("lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor", Rule::First,
                "input + weight * (end - input).\n\n>>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.3)\ntensor([3.])")
@@ -82,9 +87,9 @@ FL_POINTWISE(pairs) {
 
 FL_POINTWISE(log_sums) {
   Pointwise<2>("logaddexp(Tensor input, Tensor other) -> Tensor", Rule::Float, "log(exp(input) + exp(other)) without overflow.\n\n>>> torch.logaddexp(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([0.6931])")
-      .body<kFloat>([](auto a, auto b) { return logaddexp(a, b); })
-      .grad<kFirst | kSecond, 0>([](auto g, auto a, auto b, auto) { return g / (exp(b - a) + 1); })
-      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return g / (exp(a - b) + 1); })
+      .body<kFloat | kComplex>([](auto a, auto b) { return logaddexp(a, b); })
+      .grad<kFirst | kSecond, 0>([](auto g, auto a, auto b, auto) { return g / conj(exp(b - a) + 1); })
+      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return g / conj(exp(a - b) + 1); })
       .cost(8)
       .no_in_place();
   Pointwise<2>("logaddexp2(Tensor input, Tensor other) -> Tensor", Rule::Float, "log2(2^input + 2^other) without overflow.\n\n>>> torch.logaddexp2(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([1.])")
@@ -135,6 +140,7 @@ Tensor float_power_of_number(const Value& self, const Tensor& exponent) { return
 void float_power_in_place(const Tensor& input, const Value& exponent) {
   Tensor r = float_power(input, exponent);
   FL_CHECK(r.dtype() == input.dtype(), "float_power_: the base has dtype ", info(input.dtype()).name, ", the result ", info(r.dtype()).name);
+  FL_CHECK(equal(r.sizes(), input.sizes()), "float_power_: output with shape ", shape_text(input.sizes()), " doesn't match the broadcast shape ", shape_text(r.sizes()));
   raw_copy(input, r);
 }
 

@@ -44,7 +44,6 @@ FL_POINTWISE(hyperbolic) {
       .body<kFloat | kComplex>([](auto x) { return cosh(x); })
       .fused_grad<kFirst>([](auto g, auto x, auto) { return g * conj(sinh(x)); })
       .cost(6);
-  // Through the input: 1 - y * y loses everything where y rounds to 1, and derivatives of the derivative with it.
   Pointwise<1>("tanh(Tensor input) -> Tensor", Rule::Float, "The hyperbolic tangent.\n\n>>> torch.tanh(torch.tensor([0.0]))\ntensor([0.])")
       .body<kFloat | kComplex>([](auto x) { return tanh(x); })
       .fused_grad<kResult>([](auto g, auto, auto y) { return g * conj(1 - y * y); })

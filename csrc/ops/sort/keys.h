@@ -54,22 +54,34 @@ struct WideItem {
 };
 template <class T> inline constexpr bool is_sortable = !std::is_same_v<T, Complex<float>> && !std::is_same_v<T, Complex<double>>;
 
-// Calls f.operator()<T, Item>() for a sortable type and rows of n elements.
-template <class F> void visit_sortable(DType dtype, int64_t n, F&& f) {
-  visit_dtype(dtype, [&]<class T>() {
+// Calls f.operator()<T, Item>(base) for the elements of a contiguous tensor, in rows of n. Keys are counted from `base`, the
+// least of them, where that lets integers of 64 bits do with 32.
+template <class F> void visit_sortable(const Tensor& x, int64_t n, F&& f) {
+  visit_dtype(x.dtype(), [&]<class T>() {
     if constexpr (is_sortable<T>) {
+      bool short_index = n <= int64_t(UINT32_MAX);
       if constexpr (sizeof(T) < 8) {
-        if (n <= int64_t(UINT32_MAX)) return f.template operator()<T, PackedItem>();
+        if (short_index) return f.template operator()<T, PackedItem>(uint64_t(0));
+      } else if constexpr (std::is_integral_v<T>) {
+        if (short_index && x.numel()) {
+          const T* v = x.data<T>();
+          T least = v[0], most = v[0];
+          for (int64_t i = 0; i < x.numel(); i++) {
+            least = v[i] < least ? v[i] : least;
+            most = v[i] > most ? v[i] : most;
+          }
+          if (order_key(most) - order_key(least) <= UINT32_MAX) return f.template operator()<T, PackedItem>(order_key(least));
+        }
       }
-      f.template operator()<T, WideItem>();
+      f.template operator()<T, WideItem>(uint64_t(0));
     }
   });
 }
 
-template <class T, class Item> void load_items(const T* x, int64_t n, int64_t stride, bool descending, Item* items) {
+template <class T, class Item> void load_items(const T* x, int64_t n, int64_t stride, bool descending, uint64_t base, Item* items) {
   using Key = decltype(items->key());
   for (int64_t i = 0; i < n; i++) {
-    Key key = Key(order_key(x[i * stride]));
+    Key key = Key(order_key(x[i * stride]) - base);
     items[i] = Item(descending ? Key(~key) : key, i);
   }
 }

@@ -5,15 +5,14 @@
 namespace fl {
 namespace {
 
-// The first position that is not below `x` (or, from the right, the first above it). NaN is above every number.
-template <class T> int64_t position(const T* sorted, const int64_t* order, int64_t n, T x, bool right) {
-  int64_t low = 0, high = n;
-  auto key = order_key(x);
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    auto at = order_key(sorted[order ? order[middle] : middle]);
-    if (right ? at <= key : at < key) low = middle + 1;
-    else high = middle;
+// The first position in rising keys that is not below `key` (or, from the right, the first above it), without a branch.
+template <class Key> int64_t position(const Key* keys, int64_t n, Key key, bool right) {
+  int64_t low = 0;
+  while (n > 0) {
+    int64_t half = n / 2;
+    bool beyond = right ? keys[low + half] <= key : keys[low + half] < key;
+    low = beyond ? low + half + 1 : low;
+    n = beyond ? n - half - 1 : half;
   }
   return low;
 }
@@ -51,11 +50,13 @@ Tensor search(const Tensor& sorted, const Tensor& input, bool out_int32, bool ri
   }
   visit_dtype(t, [&]<class T>() {
     if constexpr (is_sortable<T>) {
-      const T* values = x.data<T>();
+      // NaN is above every number, as when sorting.
+      const T *values = x.data<T>(), *edges = b.data<T>();
+      std::vector<decltype(order_key(T()))> keys(b.numel());
+      for (int64_t i = 0; i < b.numel(); i++) keys[i] = order_key(edges[permutation ? i / n * n + permutation[i] : i]);
       parallel_for(0, x.numel(), 2048, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
-          int64_t row = shared ? 0 : i / per_row * n;
-          int64_t at = position(b.data<T>() + row, permutation ? permutation + row : nullptr, n, values[i], right);
+          int64_t at = position(keys.data() + (shared ? 0 : i / per_row * n), n, order_key(values[i]), right);
           if (out_int32) out.data<int32_t>()[i] = static_cast<int32_t>(at);
           else out.data<int64_t>()[i] = at;
         }

@@ -17,12 +17,12 @@ template <class Choose> Pair choose_along(const Tensor& input, int64_t d, bool k
   if (input.is_meta() || values.numel() == 0) return {values, indices};
   Tensor x = raw_contiguous(input);
   Rows rows(x, d);
-  visit_sortable(x.dtype(), rows.n, [&]<class T, class Item>() {
+  visit_sortable(x, rows.n, [&]<class T, class Item>(uint64_t base) {
     rows.each([&](int64_t begin, int64_t end) {
       std::vector<Item> items(rows.n);
       for (int64_t r = begin; r < end; r++) {
         const T* from = x.data<T>() + rows.start(r, rows.n);
-        load_items(from, rows.n, rows.inner, false, items.data());
+        load_items(from, rows.n, rows.inner, false, base, items.data());
         int64_t k = choose(items.data(), rows.n);
         values.data<T>()[r] = from[k * rows.inner];
         indices.data<int64_t>()[r] = k;

@@ -14,7 +14,7 @@ Pair sort_along(const Tensor& input, int64_t dim, bool descending) {
   if (input.is_meta() || input.numel() == 0) return {values, indices};
   Tensor x = raw_contiguous(input), sorted = values.is_contiguous() ? values : empty(input.sizes(), input.dtype());
   Rows rows(x, d);
-  visit_sortable(x.dtype(), rows.n, [&]<class T, class Item>() {
+  visit_sortable(x, rows.n, [&]<class T, class Item>(uint64_t base) {
     rows.each([&](int64_t begin, int64_t end) {
       std::vector<Item> items(2 * rows.n);
       for (int64_t r = begin; r < end; r++) {
@@ -22,7 +22,7 @@ Pair sort_along(const Tensor& input, int64_t dim, bool descending) {
         const T* from = x.data<T>() + at;
         T* to = sorted.data<T>() + at;
         int64_t* index = indices.data<int64_t>() + at;
-        load_items(from, rows.n, rows.inner, descending, items.data());
+        load_items(from, rows.n, rows.inner, descending, base, items.data());
         sort_items(items.data(), items.data() + rows.n, rows.n);
         for (int64_t i = 0; i < rows.n; i++) {
           int64_t k = items[i].index();
@@ -69,13 +69,13 @@ Pair topk_op(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sor
   if (input.is_meta() || values.numel() == 0) return {values, indices};
   Tensor x = raw_contiguous(input);
   Rows rows(x, d);
-  visit_sortable(x.dtype(), n, [&]<class T, class Item>() {
+  visit_sortable(x, n, [&]<class T, class Item>(uint64_t base) {
     rows.each([&](int64_t begin, int64_t end) {
       std::vector<Item> items(n);
       for (int64_t r = begin; r < end; r++) {
         const T* from = x.data<T>() + rows.start(r, n);
         int64_t to = rows.start(r, k);
-        load_items(from, n, rows.inner, largest, items.data());
+        load_items(from, n, rows.inner, largest, base, items.data());
         pick_first(items.data(), n, k, sorted);
         for (int64_t i = 0; i < k; i++) {
           values.data<T>()[to + i * rows.inner] = from[items[i].index() * rows.inner];

@@ -41,7 +41,7 @@ template <class T> bool same_value(const T& a, const T& b) {
 Groups group_elements(const Tensor& x, bool consecutive) {
   Groups g;
   int64_t n = x.numel();
-  visit_sortable(x.dtype(), n, [&]<class T, class Item>() {
+  visit_sortable(x, n, [&]<class T, class Item>(uint64_t base) {
     const T* v = x.data<T>();
     auto same = [&](int64_t a, int64_t b) { return same_value(v[a], v[b]); };
     if (consecutive) {
@@ -49,7 +49,7 @@ Groups group_elements(const Tensor& x, bool consecutive) {
       return;
     }
     std::vector<Item> items(2 * n);
-    load_items(v, n, 1, false, items.data());
+    load_items(v, n, 1, false, base, items.data());
     sort_items(items.data(), items.data() + n, n);
     g = group(n, [&](int64_t i) { return items[i].index(); }, same);
   });
