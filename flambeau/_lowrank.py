@@ -1,4 +1,4 @@
-"""Randomised factorizations of large matrices, by projection onto a random subspace (Halko, Martinsson and Tropp, 2009)."""
+"""Randomised factorizations: projection onto a random subspace (Halko, Martinsson and Tropp, 2009)."""
 
 from __future__ import annotations
 

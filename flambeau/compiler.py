@@ -40,7 +40,7 @@ def compile(
 ) -> Any:
     """The function or module itself (or, without one, a decorator that returns what it decorates): it runs eagerly.
 
-    Raises RuntimeError when `mode` and `options` are both given or `mode` is unknown, TypeError for what can't be called.
+    Raises RuntimeError when `mode` is unknown or given with `options`, TypeError for what can't be called.
 
     >>> @torch.compile
     ... def double(x):
@@ -143,6 +143,13 @@ def _stance() -> Iterator[None]:
 
 def set_stance(stance: str = "default", **settings: Any) -> Any:
     """Accepted for compatibility (also as context manager). Raises RuntimeError for an unknown stance."""
-    if stance not in ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile"):
+    if stance not in (
+        "default",
+        "force_eager",
+        "eager_on_recompile",
+        "fail_on_recompile",
+        "eager_then_compile",
+        "aot_eager_then_compile",
+    ):
         raise RuntimeError(f"set_stance: invalid torch.compile stance {stance!r}")
     return _stance()

@@ -17,7 +17,16 @@ from typing import Any
 
 from ._C import Tensor, _is_grad_enabled
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "infer_schema", "register_autograd", "register_fake"]
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "define",
+    "impl",
+    "infer_schema",
+    "register_autograd",
+    "register_fake",
+]
 
 _ops: dict[str, CustomOpDef] = {}
 
@@ -152,7 +161,10 @@ def custom_op(
     name: str, fn: Callable | None = None, /, *, mutates_args: Any, device_types: Any = None, schema: str | None = None,
     tags: Any = None,
 ) -> Any:  # fmt: skip
-    """Makes an op named 'namespace::name' of a function with annotations; also a decorator. Raises ValueError for bad names."""
+    """Makes an op named 'namespace::name' of a function with annotations; also a decorator.
+
+    Raises ValueError for other names and for parameters without a type.
+    """
 
     def make(function: Callable) -> CustomOpDef:
         if schema is None:
@@ -175,7 +187,9 @@ def register_fake(op: Any, func: Callable | None = None, /, **settings: Any) -> 
     return _find(op).register_fake if func is None else _find(op).register_fake(func)
 
 
-def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None, **settings: Any) -> None:
+def register_autograd(
+    op: Any, backward: Callable, /, *, setup_context: Callable | None = None, **settings: Any
+) -> None:
     """Sets an op's derivative."""
     _find(op).register_autograd(backward, setup_context=setup_context)
 

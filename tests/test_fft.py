@@ -81,7 +81,7 @@ ERRORS = [
 def test_errors(number):
     kinds = []
     for t in (flambeau, torch):
-        with pytest.raises(Exception) as caught:  # noqa: PT011
+        with pytest.raises(Exception) as caught:
             ERRORS[number](t)
         kinds.append(caught.type)
     assert kinds[0] is kinds[1]

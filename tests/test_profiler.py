@@ -25,7 +25,10 @@ def test_schedule():
 
 def test_steps_follow_the_schedule():
     found = []
-    settings = {"schedule": schedule(wait=1, warmup=0, active=1), "on_trace_ready": lambda p: found.append(len(p.events()))}
+    settings = {
+        "schedule": schedule(wait=1, warmup=0, active=1),
+        "on_trace_ready": lambda p: found.append(len(p.events())),
+    }
     with profile(**settings) as profiler:
         for _ in range(4):
             flambeau.ones(1)

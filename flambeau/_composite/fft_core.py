@@ -1,6 +1,6 @@
 """The three transforms that all others are made of, by NumPy's pocketfft, with their derivatives.
 
-Each runs over a tuple of dimensions with the exponent's sign given and multiplies by a factor; normalisation is such a factor.
+Each runs over a tuple of dimensions with the exponent's sign given and multiplies by a factor, such as a normalisation.
 The derivatives are transforms again, so they can be differentiated themselves.
 """
 
@@ -27,7 +27,9 @@ def _as_tensor(array, like, scale):
     from numpy import ascontiguousarray
 
     single = like.dtype in (_C.float32, _C.complex64)
-    kind = ("complex64" if single else "complex128") if array.dtype.kind == "c" else ("float32" if single else "float64")
+    kind = (
+        ("complex64" if single else "complex128") if array.dtype.kind == "c" else ("float32" if single else "float64")
+    )
     array = ascontiguousarray(array, dtype=kind)
     if not array.flags.writeable:
         array = array.copy()

@@ -8,7 +8,9 @@ from .._op import op
 
 root = sys.modules[__package__.partition(".")[0]]
 
-_OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool requires_grad=False, bool pin_memory=False"
+_OPTIONS = (
+    "dtype? dtype=None, layout? layout=None, device? device=None, bool requires_grad=False, bool pin_memory=False"
+)
 
 
 def _scaled(positions, n, d, requires_grad):

@@ -1,7 +1,7 @@
 """The discrete Fourier transforms of `fft`: over one, two or any dimensions; of complex, real and Hermitian signals.
 
-`n` and `s` cut the signal or pad it with zeros; `norm` is "backward" (the inverse divides by n), "ortho" (both by its root)
-or "forward". An unknown norm, a size below 1 and a wrong type are a RuntimeError.
+`n` and `s` cut the signal or pad it with zeros; `norm` is "backward" (the inverse divides by n), "ortho" (both by its
+root) or "forward". An unknown norm, a size below 1 and a wrong type are a RuntimeError.
 """
 
 from __future__ import annotations

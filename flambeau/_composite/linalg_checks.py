@@ -20,7 +20,9 @@ def is_real_or_complex(tensor) -> bool:
 def check_type(name: str, tensor) -> None:
     """Raises RuntimeError for whole numbers and for types LAPACK does not have."""
     if tensor.dtype not in INEXACT:
-        raise RuntimeError(f"{name}: expected a floating point or complex tensor of at least 32 bits, got {tensor.dtype}")
+        raise RuntimeError(
+            f"{name}: expected a floating point or complex tensor of at least 32 bits, got {tensor.dtype}"
+        )
 
 
 def check_matrix(name: str, tensor, argument: str = "A") -> None:
@@ -35,7 +37,7 @@ def check_square(name: str, tensor, argument: str = "A") -> None:
     check_matrix(name, tensor, argument)
     if tensor.size(-1) != tensor.size(-2):
         raise RuntimeError(
-            f"{name}: {argument} must be batches of square matrices, but they are {tensor.size(-2)} by {tensor.size(-1)}"
+            f"{name}: {argument} must be batches of square matrices, got {tensor.size(-2)} by {tensor.size(-1)}"
         )
 
 

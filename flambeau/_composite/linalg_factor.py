@@ -18,7 +18,11 @@ def _check_pivot(name, pivot):
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
 
 
-@op("linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", out=True)
+@op(
+    "linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False)"
+    " -> (Tensor LU, Tensor pivots, Tensor info)",
+    out=True,
+)
 def lu_factor_ex(A, pivot, check_errors):
     """The LU factorization of (..., m, n) in compact form: L below the diagonal, U above; `info` tells zero pivots."""
     check_matrix("torch.linalg.lu_factor_ex", A)
@@ -87,7 +91,7 @@ def qr(A, mode):
 
 
 def reflector_product(A, tau, width):
-    """The product of Householder reflectors I - tau v v^H times the first `width` columns of I, in ops with derivatives."""
+    """The product of reflectors I - tau v v^H times the first `width` columns of I, in ops with derivatives."""
     rows = A.size(-2)
     # tril takes nothing from A but its place in the graph.
     Q = root.eye(rows, width, dtype=A.dtype, device=A.device) + A[..., :width].tril(-rows)
@@ -119,7 +123,9 @@ def householder_product(A, tau):
     """
     check_matrix("torch.linalg.householder_product", A, "input")
     if A.size(-2) < A.size(-1):
-        raise RuntimeError(f"torch.linalg.householder_product: expected at least as many rows as columns, got {list(A.shape)}")
+        raise RuntimeError(
+            f"torch.linalg.householder_product: expected at least as many rows as columns, got {list(A.shape)}"
+        )
     if A.size(-1) < tau.size(-1):
         raise RuntimeError(f"torch.linalg.householder_product: {tau.size(-1)} reflectors in {A.size(-1)} columns")
     if A.dim() - 1 != tau.dim() or A.shape[:-2] != tau.shape[:-1]:
@@ -135,7 +141,11 @@ def _ldl_factor(name, A, hermitian):
     return tuple(kernels._ldl_factor(A, hermitian))
 
 
-@op("linalg.ldl_factor_ex(Tensor A, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=True)
+@op(
+    "linalg.ldl_factor_ex(Tensor A, *, bool hermitian=False, bool check_errors=False)"
+    " -> (Tensor LD, Tensor pivots, Tensor info)",
+    out=True,
+)
 def ldl_factor_ex(A, hermitian, check_errors):
     """The LDL factorization of symmetric (or Hermitian) matrices in compact form, with LAPACK's `info`."""
     result = _ldl_factor("torch.linalg.ldl_factor_ex", A, hermitian)

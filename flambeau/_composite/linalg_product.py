@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import sys
 
-
 from .._op import op
-
 
 root = sys.modules[__package__.partition(".")[0]]
 
@@ -48,9 +46,13 @@ def multi_dot(tensors):
     for index, factor in enumerate(factors):
         end = index in (0, len(factors) - 1)
         if factor.dim() != 2 and not (end and factor.dim() == 1):
-            raise RuntimeError(f"{name}(): tensor {index} must be {'1D or 2D' if end else '2D'} but got {factor.dim()}D")
+            raise RuntimeError(
+                f"{name}(): tensor {index} must be {'1D or 2D' if end else '2D'} but got {factor.dim()}D"
+            )
         if factor.dtype != factors[0].dtype:
-            raise RuntimeError(f"{name}(): all tensors must have the same dtype, got {factors[0].dtype} and {factor.dtype}")
+            raise RuntimeError(
+                f"{name}(): all tensors must have the same dtype, got {factors[0].dtype} and {factor.dtype}"
+            )
     from_row, to_column = factors[0].dim() == 1, factors[-1].dim() == 1
     if from_row:
         factors[0] = factors[0].unsqueeze(0)
@@ -62,7 +64,9 @@ def multi_dot(tensors):
                 f"{name}(): tensors {index - 1} and {index} with shapes {list(factors[index - 1].shape)} and"
                 f" {list(factors[index].shape)} cannot be multiplied"
             )
-    result = _multiply(factors, _best_splits([factor.size(0) for factor in factors] + [factors[-1].size(1)]), 0, len(factors) - 1)
+    result = _multiply(
+        factors, _best_splits([factor.size(0) for factor in factors] + [factors[-1].size(1)]), 0, len(factors) - 1
+    )
     if from_row:
         result = result.squeeze(0)
     return result.squeeze(-1) if to_column else result
@@ -77,7 +81,10 @@ def _best_splits(sizes):
         for first in range(count - length):
             last = first + length
             cost[first][last], split[first][last] = min(
-                (cost[first][middle] + cost[middle + 1][last] + sizes[first] * sizes[middle + 1] * sizes[last + 1], middle)
+                (
+                    cost[first][middle] + cost[middle + 1][last] + sizes[first] * sizes[middle + 1] * sizes[last + 1],
+                    middle,
+                )
                 for middle in range(first, last)
             )
     return split
@@ -108,7 +115,7 @@ def matrix_exp(A):
     size = A.detach().abs().sum(-2).amax(-1).double()
     finite = root.where(size.isfinite(), size, 0.0)
     halvings = finite.clamp(min=1e-300).log2().ceil().clamp(min=0)
-    result = _exponential_series((A * root.pow(2.0, -halvings).to(A.abs().dtype)[..., None, None]))
+    result = _exponential_series(A * root.pow(2.0, -halvings).to(A.abs().dtype)[..., None, None])
     for step in range(int(halvings.max())):
         more = (halvings > step)[..., None, None]
         result = root.where(more, result @ result, result)
@@ -151,7 +158,9 @@ def cross(input, other, dim):
     tensor([0., 0., 1.])
     """
     if input.dim() != other.dim():
-        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {input.dim()} and {other.dim()}")
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, got {input.dim()} and {other.dim()}"
+        )
     if input.size(dim) != 3 or other.size(dim) != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3, got {input.size(dim)} and {other.size(dim)}"

@@ -58,7 +58,10 @@ def _solve(A, B, left):
         raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False")
     columns = B.unsqueeze(-1) if vectors else B
     if A.size(-1) != columns.size(-2 if left else -1):
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'}: {list(A.shape)} and {list(B.shape)}")
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'}:"
+            f" {list(A.shape)} and {list(B.shape)}"
+        )
     if not left:
         A, columns = A.mT, columns.mT
     X, _, _, info = kernels._solve(*_broadcast(name, A, columns))
@@ -67,7 +70,10 @@ def _solve(A, B, left):
     return X.squeeze(-1) if vectors else X, info
 
 
-@op("linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", out=True)
+@op(
+    "linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    out=True,
+)
 def solve_ex(A, B, left, check_errors):
     """The solution of A @ X = B and, for each matrix, the number of the first zero pivot, or 0."""
     X, info = _solve(A, B, left)
@@ -90,7 +96,10 @@ def solve(A, B, left):
     return X
 
 
-@op("linalg.solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", out=True)
+@op(
+    "linalg.solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    out=True,
+)
 def solve_triangular(A, B, upper, left, unitriangular):
     """The solution of A @ X = B (X @ A = B with left=False), reading only one triangle of A.
 
@@ -168,7 +177,11 @@ def slogdet(A):
     return diagonal.sgn().prod(-1) * lu_sign(pivots), diagonal.abs().log().sum(-1)
 
 
-@op("linalg.lstsq(Tensor A, Tensor B, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", out=True)
+@op(
+    "linalg.lstsq(Tensor A, Tensor B, float? rcond=None, *, str? driver=None)"
+    " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    out=True,
+)
 def lstsq(A, B, rcond, driver):
     """The X of (..., n, k) that makes A @ X - B least: (..., m, n) against (..., m, k) or vectors (..., m).
 
@@ -185,7 +198,9 @@ def lstsq(A, B, rcond, driver):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver!r}")
     difference = A.dim() - B.dim()
     if not 0 <= difference <= 1:
-        raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+        raise RuntimeError(
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
     vectors = difference == 1
     columns = B.unsqueeze(-1) if vectors else B
     if A.size(-2) != columns.size(-2):
@@ -241,7 +256,7 @@ def pseudo_inverse(A, atol, rtol, hermitian):
             result = (vectors * inverse.unsqueeze(-2)) @ vectors.mH
         else:
             U, S, Vh = kernels._svd(A, False, "gesdd")
-            inverse = root.where(S > cutoff(name, A, S, atol, rtol), S.reciprocal(), 0.0)
+            inverse = root.where(cutoff(name, A, S, atol, rtol) < S, S.reciprocal(), 0.0)
             result = Vh.mH @ (inverse.unsqueeze(-1) * U.mH)
     return kernels._pinv_of(A, result) if needs_grad(A) else result
 
@@ -270,7 +285,10 @@ def tensorinv(A, ind):
     first, last = A.shape[:ind], A.shape[ind:]
     rows, columns = root.Size(first).numel(), root.Size(last).numel()
     if rows != columns:
-        raise RuntimeError(f"torch.linalg.tensorinv: expected the sizes before and after ind={ind} to have equal products, got {list(A.shape)}")
+        raise RuntimeError(
+            f"torch.linalg.tensorinv: the sizes before and after ind={ind} must have equal products, got"
+            f" {list(A.shape)}"
+        )
     return inv(A.reshape(rows, columns)).reshape(*last, *first)
 
 
@@ -282,5 +300,7 @@ def tensorsolve(A, B, dims):
     unknown = A.shape[B.dim() :]
     count = root.Size(unknown).numel()
     if count != B.numel():
-        raise RuntimeError(f"torch.linalg.tensorsolve: A of shape {list(A.shape)} is no square system for B of shape {list(B.shape)}")
+        raise RuntimeError(
+            f"torch.linalg.tensorsolve: A of shape {list(A.shape)} is no square system for B of shape {list(B.shape)}"
+        )
     return solve(A.reshape(count, count), B.flatten()).reshape(unknown)

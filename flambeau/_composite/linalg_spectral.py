@@ -54,7 +54,9 @@ def eigvals(A):
 
 def _check_driver(driver):
     if driver is not None:
-        raise RuntimeError(f"torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs, got {driver!r}")
+        raise RuntimeError(
+            f"torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs, got {driver!r}"
+        )
 
 
 @op("linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)
@@ -107,7 +109,7 @@ def matrix_rank_tol(A, tol, hermitian):
 
 @op("linalg.cond(Tensor A, any p=None) -> Tensor", out=True)
 def cond(A, p):
-    """The condition number in a matrix norm: 2 (default), -2, 'fro', 'nuc', 1, -1, inf or -inf. Infinite where singular."""
+    """The condition number in a matrix norm: 2 (default), -2, 'fro', 'nuc', 1, -1, inf or -inf; inf where singular."""
     name = "linalg.cond"
     if not is_real_or_complex(A):
         raise RuntimeError(f"{name}: expected a floating point or complex tensor, got {A.dtype}")
@@ -146,7 +148,11 @@ def _norm_input(name, A, dtype):
     return A.to(dtype)
 
 
-@op("linalg.matrix_norm(Tensor A, any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, dtype? dtype=None) -> Tensor", out=True)
+@op(
+    "linalg.matrix_norm(Tensor A, any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, dtype? dtype=None)"
+    " -> Tensor",
+    out=True,
+)
 def matrix_norm(A, ord, dim, keepdim, dtype):
     """A norm of the matrices in two dimensions: 'fro', 'nuc', or 2, -2, 1, -1, inf, -inf.
 
@@ -194,7 +200,10 @@ def _restore(result, rows, columns):
     return result.unsqueeze(first).unsqueeze(second)
 
 
-@op("linalg.norm(Tensor A, any ord=None, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", out=True)
+@op(
+    "linalg.norm(Tensor A, any ord=None, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    out=True,
+)
 def norm(A, ord, dim, keepdim, dtype):
     """A matrix norm when `dim` names two dimensions (or A has two and `ord` is given), else a vector norm.
 
@@ -209,7 +218,9 @@ def norm(A, ord, dim, keepdim, dtype):
         if len(dim) not in (1, 2):
             raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {tuple(dim)}")
     elif A.dim() not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
+        )
     if (len(dim) if dim is not None else A.dim()) == 2:
         return root.linalg.matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(ord, str):

@@ -1,4 +1,4 @@
-"""Matrix functions of the package and methods of tensors: most are another name of one in `linalg`, which loads on first use."""
+"""Matrix functions of the package and of tensors: most are a name of one in `linalg`, which loads on first use."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def cross(input, other, dim):
         shape = root.broadcast_shapes(input.shape, other.shape)
         dim = next((number for number, size in enumerate(shape) if size == 3), None)
         if dim is None:
-            raise RuntimeError(f"cross: no dimension of size 3 in inputs of shapes {list(input.shape)} and {list(other.shape)}")
+            raise RuntimeError(
+                f"cross: no dimension of size 3 in inputs of shapes {list(input.shape)} and {list(other.shape)}"
+            )
     return root.linalg.cross(input, other, dim=dim)
 
 
@@ -89,7 +91,9 @@ def cholesky_solve(input, input2, upper):
     tensor([[2.]])
     """
     if input.dim() < 2 or input2.dim() < 2:
-        raise RuntimeError(f"cholesky_solve: b and u should have at least 2 dimensions, but have {input.dim()} and {input2.dim()}")
+        raise RuntimeError(
+            f"cholesky_solve: b and u should have at least 2 dimensions, but have {input.dim()} and {input2.dim()}"
+        )
     batch = root.broadcast_shapes(input.shape[:-2], input2.shape[:-2])
     input, input2 = input.expand(*batch, *input.shape[-2:]), input2.expand(*batch, *input2.shape[-2:])
     return _kernels()._cholesky_solve(input, input2, upper)
@@ -144,7 +148,9 @@ def ormqr(input, input2, input3, left, transpose):
     if input.dim() < 2 or input3.dim() < 2:
         raise RuntimeError(f"torch.ormqr: expected matrices, got {input.dim()} and {input3.dim()} dimensions")
     if input3.size(-2 if left else -1) != input.size(-2):
-        raise RuntimeError(f"torch.ormqr: reflectors of shape {list(input.shape)} do not fit other of shape {list(input3.shape)}")
+        raise RuntimeError(
+            f"torch.ormqr: reflectors of shape {list(input.shape)} do not fit other of shape {list(input3.shape)}"
+        )
     if input2.size(-1) > input.size(-1) or input2.size(-1) > input.size(-2):
         raise RuntimeError(f"torch.ormqr: {input2.size(-1)} factors tau for reflectors of shape {list(input.shape)}")
     if input.dim() - 1 != input2.dim() or input.dim() != input3.dim():
@@ -184,11 +190,17 @@ def lu_solve(input, LU_data, LU_pivots):
     return root.linalg.lu_solve(LU_data, LU_pivots, input)
 
 
-@op("torch.lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out=True)
+@op(
+    "torch.lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)"
+    " -> (Tensor P, Tensor L, Tensor U)",
+    out=True,
+)
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L, U from the compact form of linalg.lu_factor; empty tensors for what is not asked for."""
     if LU_data.dim() < 2:
-        raise RuntimeError(f"torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions, got {LU_data.dim()}")
+        raise RuntimeError(
+            f"torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions, got {LU_data.dim()}"
+        )
     if unpack_pivots and LU_pivots.dtype != root.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype")
     rows, columns = LU_data.shape[-2:]
@@ -205,7 +217,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     return P, L, U
 
 
-@op("triangular_solve(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", out=True)
+@op(
+    "triangular_solve(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)"
+    " -> (Tensor solution, Tensor cloned_coefficient)",
+    out=True,
+)
 def triangular_solve(input, A, upper, transpose, unitriangular):
     """Solves A @ X = input (A.mT with transpose) for a triangular A. Prefer `linalg.solve_triangular`."""
     if transpose:

@@ -106,7 +106,9 @@ def istft(input, n_fft, hop_length, win_length, window, center, normalized, ones
     if not input.is_complex():
         raise RuntimeError(f"{name} requires a complex-valued input tensor matching the output from stft")
     if input.dim() not in (2, 3) or input.numel() == 0:
-        raise RuntimeError(f"{name}: expected a tensor with 2 or 3 dimensions and elements, got shape {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: expected a tensor with 2 or 3 dimensions and elements, got shape {list(input.shape)}"
+        )
     onesided = input.size(-2) != n_fft if onesided is None else onesided
     if return_complex and onesided:
         raise RuntimeError(f"{name}: return_complex=True needs all frequencies, and onesided input has half of them")

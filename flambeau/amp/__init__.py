@@ -1,4 +1,4 @@
-"""Automatic mixed precision: `autocast` runs what gains by it in fewer bits, `GradScaler` keeps small gradients alive."""
+"""Automatic mixed precision: `autocast` computes in fewer bits, `GradScaler` keeps small gradients alive."""
 
 from .autocast_mode import (
     autocast,

@@ -1,7 +1,8 @@
 """Autocast: within its block, functions that gain by it are given their floating arguments in fewer bits.
 
 Products, convolutions and attention run in the chosen type; functions that would lose too much (losses, norms,
-factorizations) are given float32; the rest takes what comes. It is a function mode that looks up the name of what is called.
+factorizations) are given float32; the rest takes what comes. It is a function mode that looks up the
+name of what is called.
 """
 
 from __future__ import annotations
@@ -15,20 +16,25 @@ from typing import Any
 from .. import _C
 from ..overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-_LOWER = frozenset(
-    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc bmm mm baddbmm addmm addbmm linear
-    matmul __matmul__ __rmatmul__ mv addmv bilinear prelu scaled_dot_product_attention multi_head_attention_forward einsum
-    lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell multi_dot chain_matmul tensordot""".split()
-)
-_FLOAT32 = frozenset(
-    """avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits grid_sample polar prod quantile nanquantile stft cdist
-    view_as_complex cholesky cholesky_inverse cholesky_solve inverse lu_solve orgqr ormqr pinverse max_unpool2d max_unpool3d
-    adaptive_avg_pool3d fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft mse_loss
-    cosine_embedding_loss nll_loss cross_entropy hinge_embedding_loss poisson_nll_loss smooth_l1_loss huber_loss l1_loss
-    triplet_margin_loss multilabel_margin_loss multi_margin_loss ctc_loss kl_div margin_ranking_loss matrix_norm cond
-    matrix_rank solve det slogdet svd eig eigh eigvals eigvalsh inv householder_product tensorinv tensorsolve qr svdvals lstsq
-    geqrf triangular_solve pinv lu_factor""".split()
-)
+_LOWER_NAMES = """
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc bmm mm baddbmm addmm addbmm
+    linear matmul __matmul__ __rmatmul__ mv addmv bilinear prelu scaled_dot_product_attention
+    multi_head_attention_forward einsum lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell
+    rnn_relu_cell multi_dot chain_matmul tensordot
+"""
+_FLOAT32_NAMES = """
+    avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits grid_sample polar prod quantile nanquantile
+    stft cdist view_as_complex cholesky cholesky_inverse cholesky_solve inverse lu_solve orgqr ormqr pinverse
+    max_unpool2d max_unpool3d adaptive_avg_pool3d fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn
+    irfftn hfft ihfft mse_loss cosine_embedding_loss nll_loss cross_entropy hinge_embedding_loss
+    poisson_nll_loss smooth_l1_loss huber_loss l1_loss triplet_margin_loss multilabel_margin_loss
+    multi_margin_loss ctc_loss kl_div margin_ranking_loss matrix_norm cond matrix_rank solve det slogdet svd eig
+    eigh eigvals eigvalsh inv householder_product tensorinv tensorsolve qr svdvals lstsq geqrf triangular_solve
+    pinv lu_factor
+"""
+
+_LOWER = frozenset(_LOWER_NAMES.split())
+_FLOAT32 = frozenset(_FLOAT32_NAMES.split())
 
 
 class _State(threading.local):
@@ -134,7 +140,9 @@ class autocast:
             raise RuntimeError(f"autocast: expected a dtype, got {dtype!r}")
         if enabled and device_type != "cpu":
             warnings.warn(
-                f"autocast: device_type {device_type!r} is not available here. Disabling autocast.", UserWarning, stacklevel=2
+                f"autocast: device_type {device_type!r} is not available here. Disabling autocast.",
+                UserWarning,
+                stacklevel=2,
             )
             enabled = False
         if enabled and self.fast_dtype not in (_C.bfloat16, _C.float16):

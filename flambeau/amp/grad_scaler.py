@@ -20,8 +20,8 @@ class OptState(Enum):
 class GradScaler:
     """Multiplies losses by a factor that grows while gradients stay finite and shrinks when they don't.
 
-    Steps with infinite or NaN gradients are left out. On a device that isn't here it warns and is disabled: everything then
-    passes through. ::
+    Steps with infinite or NaN gradients are left out. On a device that isn't here it warns and is disabled: everything
+    then passes through. ::
 
         scaler = torch.amp.GradScaler("cpu")
         scaler.scale(loss).backward()
@@ -65,7 +65,9 @@ class GradScaler:
             return outputs * self._scale
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(each) for each in outputs)
-        raise ValueError(f"GradScaler.scale: outputs must be a Tensor or an iterable of Tensors, got {type(outputs).__name__}")
+        raise ValueError(
+            f"GradScaler.scale: outputs must be a Tensor or an iterable of Tensors, got {type(outputs).__name__}"
+        )
 
     def _of(self, optimizer: Any) -> list:
         return self._optimizers.setdefault(id(optimizer), [OptState.READY, None])
@@ -184,7 +186,9 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled GradScaler.")
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled GradScaler."
+            )
         self._scale = state_dict["scale"]
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]

@@ -1,4 +1,4 @@
-"""The names of TorchScript. Nothing is translated: `script` and `trace` hand back what they are given, which runs as Python.
+"""The names of TorchScript. `script` and `trace` translate nothing: what they are given runs on as Python.
 
 What only a translation has (`graph`, `code`, saving a program to a file) is not there, and asking for it is an
 AttributeError.

@@ -1,5 +1,5 @@
-// Factorizations: LU, Cholesky, QR, LDL. `info` has LAPACK's answer for each matrix: what to make of it is decided by the
-// callers, some of which raise and some of which pass it on.
+// Factorizations: LU, Cholesky, QR, LDL. `info` has LAPACK's answer for each matrix: what to make of it is decided by
+// the callers, some of which raise and some of which pass it on.
 #include "ops/linalg/matrices.h"
 
 namespace fl {
@@ -58,7 +58,8 @@ void lu_factor_back(Vjp& v) {
 
 // The order of rows that exchanges make: row i of the exchanged matrix was row p[i].
 Tensor pivots_to_permutation(const Tensor& pivots, int64_t m) {
-  FL_CHECK(pivots.dtype() == DType::Int32 && pivots.dim() >= 1, "lu_unpack: pivots must be a tensor of int32, got ", info(pivots.dtype()).name);
+  FL_CHECK(pivots.dtype() == DType::Int32 && pivots.dim() >= 1, "lu_unpack: pivots must be a tensor of int32, got ",
+           info(pivots.dtype()).name);
   FL_CHECK(pivots.size(-1) <= m, "lu_unpack: ", pivots.size(-1), " pivots for matrices of ", m, " rows");
   Dims batch(pivots.sizes().first(pivots.dim() - 1));
   Tensor p = empty(with_sizes(batch, {m}), DType::Int64, pivots.device()), from = raw_contiguous(pivots);
@@ -69,7 +70,8 @@ Tensor pivots_to_permutation(const Tensor& pivots, int64_t m) {
     for (int64_t i = 0; i < m; i++) order[i] = i;
     for (int64_t i = 0; i < k; i++) {
       int64_t other = from.data<int>()[b * k + i];
-      FL_CHECK(other >= 1 && other <= m, "lu_unpack: pivots must be from 1 to the number of rows, ", m, ", got ", other);
+      FL_CHECK(other >= 1 && other <= m, "lu_unpack: pivots must be from 1 to the number of rows, ", m, ", got ",
+               other);
       std::swap(order[i], order[other - 1]);
     }
   }
@@ -115,7 +117,8 @@ Pair geqrf(const Tensor& a) {
   Tensor r = columns(a), tau = zeros(with_sizes(batch_sizes(a), {k}), a.dtype(), a.device());
   if (a.is_meta() || a.numel() == 0) return {r, tau};
   with_lapack_type(a.dtype(), "geqrf", [&]<class T>() {
-    for_each_matrix(batch_count(a), cubed(m, n), [&](int64_t b) { blas::geqrf<T>(m, n, nth<T>(r, b, m * n), m, nth<T>(tau, b, k)); });
+    for_each_matrix(batch_count(a), cubed(m, n),
+                    [&](int64_t b) { blas::geqrf<T>(m, n, nth<T>(r, b, m * n), m, nth<T>(tau, b, k)); });
   });
   return {r, tau};
 }
@@ -128,14 +131,16 @@ Tensor form_q(const Tensor& a, const Tensor& tau, int64_t width) {
   raw_copy(narrow(q, -1, 0, shared), narrow(a, -1, 0, shared));
   if (a.is_meta() || q.numel() == 0) return q;
   with_lapack_type(a.dtype(), "linalg.householder_product", [&]<class T>() {
-    for_each_matrix(batch_count(a), cubed(m, width), [&](int64_t b) { blas::orgqr<T>(m, width, k, nth<T>(q, b, m * width), m, t.data<T>() + b * k); });
+    for_each_matrix(batch_count(a), cubed(m, width),
+                    [&](int64_t b) { blas::orgqr<T>(m, width, k, nth<T>(q, b, m * width), m, t.data<T>() + b * k); });
   });
   return q;
 }
 
 Pair qr(const Tensor& a, std::string_view mode) {
   bool complete = mode == "complete", only_r = mode == "r";
-  FL_CHECK(complete || only_r || mode == "reduced", "linalg.qr: mode is 'reduced', 'complete' or 'r', got '", mode, "'");
+  FL_CHECK(complete || only_r || mode == "reduced", "linalg.qr: mode is 'reduced', 'complete' or 'r', got '", mode,
+           "'");
   check_matrix(a, "linalg.qr");
   int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), width = complete ? m : k;
   NoGrad guard;
@@ -151,7 +156,9 @@ void qr_back(Vjp& v) {
   FL_CHECK(mode != "r", "linalg.qr: the derivative needs Q, which mode='r' doesn't compute; use mode='reduced'");
   Tensor q = v.output(0), r = v.output(1), gq = v.grad(0), gr = v.grad(1);
   int64_t m = q.size(-2), n = r.size(-1), k = std::min(m, n);
-  FL_CHECK(mode == "reduced" || m <= n, "linalg.qr: the derivative for mode='complete' is undefined for matrices of more rows than columns, got ", m, " by ", n);
+  FL_CHECK(mode == "reduced" || m <= n,
+           "linalg.qr: the derivative for mode='complete' is undefined for matrices of more rows than columns, got ", m,
+           " by ", n);
   Tensor beside;
   if (n > k) {  // R2 = Q^H A2 and A2 = Q R2
     Tensor g2 = narrow(gr, -1, k, n - k), r2 = narrow(r, -1, k, n - k);
@@ -175,7 +182,8 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left,
   int64_t rows = a.size(-2), k = tau.size(-1), m = other.size(-2), n = other.size(-1), width = a.size(-1);
   with_lapack_type(a.dtype(), "ormqr", [&]<class T>() {
     for_each_matrix(batch_count(other), cubed(m, n), [&](int64_t b) {
-      blas::ormqr<T>(left ? 'L' : 'R', transpose, m, n, k, nth<T>(reflectors, b, rows * width), std::max<int64_t>(rows, 1), t.data<T>() + b * k, nth<T>(c, b, m * n), m);
+      blas::ormqr<T>(left ? 'L' : 'R', transpose, m, n, k, nth<T>(reflectors, b, rows * width),
+                     std::max<int64_t>(rows, 1), t.data<T>() + b * k, nth<T>(c, b, m * n), m);
     });
   });
   return c;
@@ -191,7 +199,8 @@ Triple ldl_factor(const Tensor& a, bool hermitian) {
     for_each_matrix(batch_count(a), cubed(n, n), [&](int64_t b) {
       T* data = nth<T>(ld, b, n * n);
       int* exchanges = nth<int>(pivots, b, n);
-      *nth<int>(info, b, 1) = hermitian ? blas::hetrf<T>('L', n, data, n, exchanges) : blas::sytrf<T>('L', n, data, n, exchanges);
+      *nth<int>(info, b, 1) =
+          hermitian ? blas::hetrf<T>('L', n, data, n, exchanges) : blas::sytrf<T>('L', n, data, n, exchanges);
     });
   });
   return {tril(ld), pivots, info};
@@ -220,17 +229,34 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& other, bo
 }
 
 const Declare ops([] {
-  Define("_C._lu_factor(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)").kernel<lu_factor>().constant_outputs(6)
-      .vjp("result result1", lu_factor_back).node("LinalgLuFactorExBackward0");
-  Define("_C._pivots_to_permutation(Tensor pivots, int rows) -> Tensor").kernel<pivots_to_permutation>().constant_outputs(1);
-  Define("_C._cholesky(Tensor A, bool upper) -> (Tensor L, Tensor info)").kernel<cholesky>().constant_outputs(2).vjp("result", cholesky_back)
+  Define("_C._lu_factor(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)")
+      .kernel<lu_factor>()
+      .constant_outputs(6)
+      .vjp("result result1", lu_factor_back)
+      .node("LinalgLuFactorExBackward0");
+  Define("_C._pivots_to_permutation(Tensor pivots, int rows) -> Tensor")
+      .kernel<pivots_to_permutation>()
+      .constant_outputs(1);
+  Define("_C._cholesky(Tensor A, bool upper) -> (Tensor L, Tensor info)")
+      .kernel<cholesky>()
+      .constant_outputs(2)
+      .vjp("result", cholesky_back)
       .node("LinalgCholeskyExBackward0");
   Define("_C._geqrf(Tensor A) -> (Tensor a, Tensor tau)").kernel<geqrf>().constant_outputs(3);
-  Define("_C._qr(Tensor A, str mode) -> (Tensor Q, Tensor R)").kernel<qr>().vjp("result result1", qr_back).node("LinalgQrBackward0");
+  Define("_C._qr(Tensor A, str mode) -> (Tensor Q, Tensor R)")
+      .kernel<qr>()
+      .vjp("result result1", qr_back)
+      .node("LinalgQrBackward0");
   Define("_C._householder_product(Tensor A, Tensor tau) -> Tensor").kernel<householder_product>().constant_outputs(1);
-  Define("_C._ormqr(Tensor A, Tensor tau, Tensor other, bool left, bool transpose) -> Tensor").kernel<ormqr>().constant_outputs(1);
-  Define("_C._ldl_factor(Tensor A, bool hermitian) -> (Tensor LD, Tensor pivots, Tensor info)").kernel<ldl_factor>().constant_outputs(7);
-  Define("_C._ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor").kernel<ldl_solve>().constant_outputs(1);
+  Define("_C._ormqr(Tensor A, Tensor tau, Tensor other, bool left, bool transpose) -> Tensor")
+      .kernel<ormqr>()
+      .constant_outputs(1);
+  Define("_C._ldl_factor(Tensor A, bool hermitian) -> (Tensor LD, Tensor pivots, Tensor info)")
+      .kernel<ldl_factor>()
+      .constant_outputs(7);
+  Define("_C._ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor")
+      .kernel<ldl_solve>()
+      .constant_outputs(1);
 });
 
 }  // namespace

@@ -9,7 +9,8 @@ using Pair = std::tuple<Tensor, Tensor>;
 std::tuple<Tensor, Tensor, Tensor, Tensor> solve_op(const Tensor& a, const Tensor& b) {
   check_square(a, "linalg.solve");
   check_pair(a, b, "linalg.solve");
-  FL_CHECK(a.size(-1) == b.size(-2), "linalg.solve: ", shape_text(a.sizes()), " can't be solved for ", shape_text(b.sizes()));
+  FL_CHECK(a.size(-1) == b.size(-2), "linalg.solve: ", shape_text(a.sizes()), " can't be solved for ",
+           shape_text(b.sizes()));
   int64_t n = a.size(-1), k = b.size(-1);
   Tensor lu = columns(a), x = columns(b), pivots = empty(with_sizes(batch_sizes(a), {n}), DType::Int32, a.device());
   Tensor info = zeros(batch_sizes(a), DType::Int32, a.device());
@@ -38,7 +39,8 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool ad
   }
   with_lapack_type(lu.dtype(), "linalg.lu_solve", [&]<class T>() {
     for_each_matrix(count, cubed(n, k), [&](int64_t i) {
-      blas::getrs<T>(adjoint ? 'C' : 'N', n, k, nth<T>(factor, i, n * n), n, nth<int>(exchanges, i, n), nth<T>(x, i, n * k), n);
+      blas::getrs<T>(adjoint ? 'C' : 'N', n, k, nth<T>(factor, i, n * n), n, nth<int>(exchanges, i, n),
+                     nth<T>(x, i, n * k), n);
     });
   });
   return x;
@@ -73,13 +75,15 @@ Pair inv_op(const Tensor& a) {
 Tensor solve_triangular_op(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
   check_square(a, "linalg.solve_triangular");
   check_pair(a, b, "linalg.solve_triangular");
-  FL_CHECK(a.size(-1) == b.size(left ? -2 : -1), "linalg.solve_triangular: ", shape_text(a.sizes()), " can't be solved for ", shape_text(b.sizes()));
+  FL_CHECK(a.size(-1) == b.size(left ? -2 : -1), "linalg.solve_triangular: ", shape_text(a.sizes()),
+           " can't be solved for ", shape_text(b.sizes()));
   int64_t n = a.size(-1), rows = b.size(-2), k = b.size(-1);
   Tensor triangle = columns(a), x = columns(b);
   if (x.is_meta() || x.numel() == 0) return x;
   with_lapack_type(a.dtype(), "linalg.solve_triangular", [&]<class T>() {
     for_each_matrix(batch_count(a), cubed(rows, k), [&](int64_t i) {
-      blas::trsm<T>(left ? 'L' : 'R', upper ? 'U' : 'L', 'N', unit ? 'U' : 'N', rows, k, nth<T>(triangle, i, n * n), n, nth<T>(x, i, rows * k), rows);
+      blas::trsm<T>(left ? 'L' : 'R', upper ? 'U' : 'L', 'N', unit ? 'U' : 'N', rows, k, nth<T>(triangle, i, n * n), n,
+                    nth<T>(x, i, rows * k), rows);
     });
   });
   return x;
@@ -96,7 +100,8 @@ void solve_triangular_back(Vjp& v) {
 Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   check_square(factor, "cholesky_solve");
   check_pair(factor, b, "cholesky_solve");
-  FL_CHECK(factor.size(-1) == b.size(-2), "cholesky_solve: ", shape_text(factor.sizes()), " can't be solved for ", shape_text(b.sizes()));
+  FL_CHECK(factor.size(-1) == b.size(-2), "cholesky_solve: ", shape_text(factor.sizes()), " can't be solved for ",
+           shape_text(b.sizes()));
   int64_t n = factor.size(-1), k = b.size(-1);
   Tensor triangle = columns(factor), x = columns(b);
   if (x.is_meta() || x.numel() == 0) return x;
@@ -127,7 +132,8 @@ std::tuple<Tensor, Tensor, Tensor> lstsq_op(const Tensor& a, const Tensor& b, do
   raw_fill(x, Scalar(0));
   raw_copy(narrow(x, -2, 0, m), b);
   Tensor rank = ranked ? zeros(batch_sizes(a), DType::Int64, a.device()) : empty(Dims{0}, DType::Int64, a.device());
-  Tensor values = svd ? zeros(with_sizes(batch_sizes(a), {std::min(m, n)}), real_of(a.dtype()), a.device()) : empty(Dims{0}, real_of(a.dtype()), a.device());
+  Tensor values = svd ? zeros(with_sizes(batch_sizes(a), {std::min(m, n)}), real_of(a.dtype()), a.device())
+                      : empty(Dims{0}, real_of(a.dtype()), a.device());
   Tensor solution = empty_columns(batch_sizes(a), n, k, a);
   if (!a.is_meta() && work.numel()) {
     with_lapack_type(a.dtype(), "linalg.lstsq", [&]<class T>() {
@@ -147,7 +153,9 @@ std::tuple<Tensor, Tensor, Tensor> lstsq_op(const Tensor& a, const Tensor& b, do
           state = blas::gelss<T>(m, n, k, data, m, to, rows, s, rcond, &found);
         }
         FL_CHECK(state == 0, ErrorKind::Linalg, "linalg.lstsq: ",
-                 driver == "gels" ? "the matrix does not have full rank: use another driver" : "the singular values did not converge", " (matrix ", i, ")");
+                 driver == "gels" ? "the matrix does not have full rank: use another driver"
+                                  : "the singular values did not converge",
+                 " (matrix ", i, ")");
         if (ranked) *nth<int64_t>(rank, i, 1) = found;
       });
     });
@@ -170,8 +178,8 @@ void lstsq_back(Vjp& v) {
   if (v.needs(1)) v.set(1, matmul(adjoint(p), g));
 }
 
-// Gives a determinant computed from A its derivative. Where A can't be inverted, that is found from the singular values,
-// of which each is left out in turn.
+// Gives a determinant computed from A its derivative. Where A can't be inverted, that is found from the singular
+// values, of which each is left out in turn.
 void det_back(Vjp& v) {
   if (!v.needs(0)) return;
   static const Op prod("prod.dim_int"), det("linalg.det"), svd("_C._svd"), all("all");
@@ -197,23 +205,49 @@ void det_back(Vjp& v) {
 Tensor given(const Tensor&, const Tensor& result) { return raw_clone(result); }
 
 const Declare ops([] {
-  Define("_C._solve(Tensor A, Tensor B) -> (Tensor X, Tensor LU, Tensor pivots, Tensor info)").kernel<solve_op>().constant_outputs(14)
-      .vjp("A result result1 result2", solve_back).node("LinalgSolveExBackward0");
-  Define("_C._lu_solve(Tensor LU, Tensor pivots, Tensor B, bool adjoint) -> Tensor").kernel<lu_solve>().constant_outputs(1);
-  Define("_C._inv(Tensor A) -> (Tensor inverse, Tensor info)").kernel<inv_op>().constant_outputs(2).vjp("result", [](Vjp& v) {
-    Tensor x = adjoint(v.output(0));
-    if (v.needs(0)) v.set(0, -matmul(x, matmul(v.grad(0), x)));
-  }).node("LinalgInvExBackward0");
-  Define("_C._solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular) -> Tensor").kernel<solve_triangular_op>()
-      .vjp("A result", solve_triangular_back).node("LinalgSolveTriangularBackward0");
-  Define("_C._cholesky_solve(Tensor B, Tensor L, bool upper) -> Tensor").kernel<cholesky_solve>().vjp("L result", cholesky_solve_back)
+  Define("_C._solve(Tensor A, Tensor B) -> (Tensor X, Tensor LU, Tensor pivots, Tensor info)")
+      .kernel<solve_op>()
+      .constant_outputs(14)
+      .vjp("A result result1 result2", solve_back)
+      .node("LinalgSolveExBackward0");
+  Define("_C._lu_solve(Tensor LU, Tensor pivots, Tensor B, bool adjoint) -> Tensor")
+      .kernel<lu_solve>()
+      .constant_outputs(1);
+  Define("_C._inv(Tensor A) -> (Tensor inverse, Tensor info)")
+      .kernel<inv_op>()
+      .constant_outputs(2)
+      .vjp("result",
+           [](Vjp& v) {
+             Tensor x = adjoint(v.output(0));
+             if (v.needs(0)) v.set(0, -matmul(x, matmul(v.grad(0), x)));
+           })
+      .node("LinalgInvExBackward0");
+  Define("_C._solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular) -> Tensor")
+      .kernel<solve_triangular_op>()
+      .vjp("A result", solve_triangular_back)
+      .node("LinalgSolveTriangularBackward0");
+  Define("_C._cholesky_solve(Tensor B, Tensor L, bool upper) -> Tensor")
+      .kernel<cholesky_solve>()
+      .vjp("L result", cholesky_solve_back)
       .node("CholeskySolveBackward0");
-  Define("_C._lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor rank, Tensor singular_values)").kernel<lstsq_op>()
-      .constant_outputs(6).vjp("A B", lstsq_back).node("LinalgLstsqBackward0");
-  Define("_C._det_of(Tensor A, Tensor det) -> Tensor").kernel<given>().vjp("A result", det_back).node("LinalgDetBackward0");
-  Define("_C._pinv_of(Tensor A, Tensor pinv) -> Tensor").kernel<given>().vjp("A result", [](Vjp& v) {
-    if (v.needs(0)) v.set(0, pinv_gradient(v.grad(0), v.output(0), v.input(0)));
-  }).node("LinalgPinvBackward0");
+  Define(
+      "_C._lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor rank, Tensor "
+      "singular_values)")
+      .kernel<lstsq_op>()
+      .constant_outputs(6)
+      .vjp("A B", lstsq_back)
+      .node("LinalgLstsqBackward0");
+  Define("_C._det_of(Tensor A, Tensor det) -> Tensor")
+      .kernel<given>()
+      .vjp("A result", det_back)
+      .node("LinalgDetBackward0");
+  Define("_C._pinv_of(Tensor A, Tensor pinv) -> Tensor")
+      .kernel<given>()
+      .vjp("A result",
+           [](Vjp& v) {
+             if (v.needs(0)) v.set(0, pinv_gradient(v.grad(0), v.output(0), v.input(0)));
+           })
+      .node("LinalgPinvBackward0");
 });
 
 }  // namespace

@@ -19,7 +19,8 @@ bool triangle_finite(const T* data, int64_t n, bool upper) {
 }
 Pair eigh(const Tensor& a, std::string_view uplo, bool vectors) {
   check_square(a, "linalg.eigh");
-  FL_CHECK(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", "linalg.eigh: UPLO is 'L' or 'U', got '", uplo, "'");
+  FL_CHECK(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", "linalg.eigh: UPLO is 'L' or 'U', got '", uplo,
+           "'");
   int64_t n = a.size(-1);
   Tensor v = columns(a), w = empty(with_sizes(batch_sizes(a), {n}), real_of(a.dtype()), a.device());
   if (a.is_meta() || a.numel() == 0) return {w, v};
@@ -51,8 +52,10 @@ void eigh_back(Vjp& v) {
   Tensor g;
   if (v.has_grad(1)) {
     Tensor inner = skew(matmul(adjoint(q), v.grad(1))) * 0.5 / gaps(w);
-    if (v.has_grad(0)) inner = where(identity_mask(w.size(-1), w), to_dtype(unsqueeze(v.grad(0), -1), q.dtype()), inner);
-    else inner = where(identity_mask(w.size(-1), w), Scalar(0), inner);
+    if (v.has_grad(0))
+      inner = where(identity_mask(w.size(-1), w), to_dtype(unsqueeze(v.grad(0), -1), q.dtype()), inner);
+    else
+      inner = where(identity_mask(w.size(-1), w), Scalar(0), inner);
     g = matmul(q, matmul(inner, adjoint(q)));
   } else {
     g = matmul(q * unsqueeze(v.grad(0), -2), adjoint(q));
@@ -115,17 +118,20 @@ Triple svd(const Tensor& a, bool full, std::string_view driver) {
   with_lapack_type(a.dtype(), "linalg.svd", [&]<class T>() {
     char job = !vectors ? 'N' : full ? 'A' : 'S';
     for_each_matrix(batch_count(a), 5 * cubed(m, n), [&](int64_t b) {
-      T *data = nth<T>(work, b, m * n), *left = vectors ? nth<T>(u, b, m * mu) : nullptr, *right = vectors ? nth<T>(vh, b, nv * n) : nullptr;
+      T *data = nth<T>(work, b, m * n), *left = vectors ? nth<T>(u, b, m * mu) : nullptr,
+        *right = vectors ? nth<T>(vh, b, nv * n) : nullptr;
       auto* values = nth<blas::Real<T>>(s, b, k);
       if (!all_finite(data, m * n)) {
-        FL_CHECK(std::all_of(data, data + m * n, [](T x) { return x == x; }), ErrorKind::Linalg, "linalg.svd: (Batch element ", b,
+        FL_CHECK(std::all_of(data, data + m * n, [](T x) { return x == x; }), ErrorKind::Linalg,
+                 "linalg.svd: (Batch element ", b,
                  "): the singular values can't be found because the matrix contains NaN");
         fill_nan(values, k);
         fill_nan(left, m * mu);
         return fill_nan(right, nv * n);
       }
-      int state = driver == "gesvd" ? blas::gesvd<T>(job, job, m, n, data, m, values, left, m, right, nv)
-                                    : blas::gesdd<T>(job, m, n, data, m, values, left, m, right, std::max<int64_t>(nv, 1));
+      int state = driver == "gesvd"
+                      ? blas::gesvd<T>(job, job, m, n, data, m, values, left, m, right, nv)
+                      : blas::gesdd<T>(job, m, n, data, m, values, left, m, right, std::max<int64_t>(nv, 1));
       FL_CHECK(state == 0, ErrorKind::Linalg, "linalg.svd: the singular values of matrix ", b, " did not converge");
     });
   });
@@ -169,13 +175,19 @@ void svd_back(Vjp& v) {
 }
 
 const Declare ops([] {
-  Define("_C._eigh(Tensor A, str UPLO, bool vectors) -> (Tensor eigenvalues, Tensor eigenvectors)").kernel<eigh>().vjp("result result1", eigh_back)
+  Define("_C._eigh(Tensor A, str UPLO, bool vectors) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .kernel<eigh>()
+      .vjp("result result1", eigh_back)
       .node("LinalgEighBackward0");
-  Define("_C._eig(Tensor A, bool vectors) -> (Tensor eigenvalues, Tensor eigenvectors)").kernel<eig>().vjp("result result1", eig_back)
+  Define("_C._eig(Tensor A, bool vectors) -> (Tensor eigenvalues, Tensor eigenvectors)")
+      .kernel<eig>()
+      .vjp("result result1", eig_back)
       .node("LinalgEigBackward0");
   // driver: gesdd, gesvd, or "values" for no vectors.
-  Define("_C._svd(Tensor A, bool full_matrices, str driver) -> (Tensor U, Tensor S, Tensor Vh)").kernel<svd>()
-      .vjp("result result1 result2", svd_back).node("LinalgSvdBackward0");
+  Define("_C._svd(Tensor A, bool full_matrices, str driver) -> (Tensor U, Tensor S, Tensor Vh)")
+      .kernel<svd>()
+      .vjp("result result1 result2", svd_back)
+      .node("LinalgSvdBackward0");
 });
 
 }  // namespace
