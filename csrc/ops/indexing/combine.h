@@ -17,13 +17,13 @@ inline constexpr bool is_complex_type = std::is_same_v<T, Complex<float>> || std
 
 struct Assign {
   template <class T>
-  T operator()(T, T b) const {
+  [[gnu::always_inline]] T operator()(T, T b) const {
     return b;
   }
 };
 struct Add {
   template <class T>
-  T operator()(T a, T b) const {
+  [[gnu::always_inline]] T operator()(T a, T b) const {
     if constexpr (std::is_same_v<T, Bool>) return T(bool(a) || bool(b));
     else if constexpr (is_complex_type<T>) return T(a.real + b.real, a.imag + b.imag);
     else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -32,7 +32,7 @@ struct Add {
 };
 struct Mul {
   template <class T>
-  T operator()(T a, T b) const {
+  [[gnu::always_inline]] T operator()(T a, T b) const {
     if constexpr (std::is_same_v<T, Bool>) return T(bool(a) && bool(b));
     else if constexpr (is_complex_type<T>) return T(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real);
     else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
@@ -42,7 +42,7 @@ struct Mul {
 // NaN wins.
 struct Min {
   template <class T>
-  T operator()(T a, T b) const {
+  [[gnu::always_inline]] T operator()(T a, T b) const {
     if constexpr (std::is_same_v<T, Bool>) return T(bool(a) && bool(b));
     else if constexpr (is_complex_type<T>) return b;
     else return a != a ? a : b != b || b < a ? b : a;
@@ -50,24 +50,12 @@ struct Min {
 };
 struct Max {
   template <class T>
-  T operator()(T a, T b) const {
+  [[gnu::always_inline]] T operator()(T a, T b) const {
     if constexpr (std::is_same_v<T, Bool>) return T(bool(a) || bool(b));
     else if constexpr (is_complex_type<T>) return b;
     else return a != a ? a : b != b || b > a ? b : a;
   }
 };
 }  // namespace combine
-
-// Calls f(functor) for what combines by value; Assign is left to code that moves bytes.
-template <class F>
-void visit_combine(Combine how, F&& f) {
-  switch (how) {
-    case Combine::Assign: return f(combine::Assign{});
-    case Combine::Add: return f(combine::Add{});
-    case Combine::Mul: return f(combine::Mul{});
-    case Combine::Min: return f(combine::Min{});
-    case Combine::Max: return f(combine::Max{});
-  }
-}
 
 }  // namespace fl

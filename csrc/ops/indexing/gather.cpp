@@ -5,7 +5,9 @@
 
 #include "autograd/record.h"
 #include "ops/api.h"
+#include "ops/indexing/kernels.h"
 #include "ops/indexing/places.h"
+#include "tile/program.h"
 
 namespace fl {
 
@@ -43,11 +45,16 @@ Tensor gather_op(const Tensor& input, int64_t dim, const Tensor& index, bool) {
       const T* from = x + at[0];
       const int64_t* which = p + at[1];
       T* to = y + at[2];
-      if (p_step == 1 && y_step == 1 && x_step == 0) {
-        for (int64_t i = 0; i < n; i++) {
-          if (__builtin_expect(static_cast<uint64_t>(which[i]) >= static_cast<uint64_t>(size), 0)) return bad.store(true);
-          to[i] = from[which[i] * along];
+      if (p_step == 1 && y_step == 1) {
+        constexpr int64_t kBlock = 512;
+        for (int64_t i = 0; i < n; i += kBlock) {
+          int64_t count = std::min(kBlock, n - i);
+          if (!index_kernels.in_bounds(which + i, count, size)) return bad.store(true);
+          index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from + i * x_step), which + i, along, x_step, reinterpret_cast<char*>(to + i), count);
         }
+      } else if (p_step == 0 && x_step == 1 && y_step == 1) {
+        if (static_cast<uint64_t>(*which) >= static_cast<uint64_t>(size)) return bad.store(true);
+        std::memcpy(to, from + *which * along, n * sizeof(T));
       } else {
         for (int64_t i = 0; i < n; i++) {
           int64_t k = which[i * p_step];

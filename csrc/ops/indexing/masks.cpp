@@ -88,12 +88,15 @@ Tensor masked_scatter_op(const Tensor& self, const Tensor& mask, const Tensor& s
   Dims dense = contiguous_strides(sizes);
   for (int64_t d = 0; d < self.dim(); d++) walk.add(self->sizes[d], {self->strides[d], dense[d]});
   visit_size(self.item_size(), [&]<class T>() {
-    const T* next = reinterpret_cast<const T*>(values.bytes());
+    const T *next = reinterpret_cast<const T*>(values.bytes()), *end = next + count;
     walk.run(0, walk.lines(), [&](const Walk<2>::Offsets& at) {
       T* to = reinterpret_cast<T*>(self.bytes()) + at[0];
       const uint8_t* b = m.data<uint8_t>() + at[1];
-      for (int64_t i = 0; i < walk.line(); i++)
-        if (b[i]) to[i * walk.step(0)] = *next++;
+      for (int64_t i = 0, n = walk.line(), step = walk.step(0); i < n && next < end; i++) {
+        T& place = to[i * step];
+        place = b[i] ? *next : place;
+        next += b[i] != 0;
+      }
     });
   });
   return self;

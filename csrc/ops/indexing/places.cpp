@@ -1,8 +1,13 @@
 #include "ops/indexing/places.h"
 
 #include "dispatch/dispatch.h"
+#include "ops/indexing/kernels.h"
+#include "tile/program.h"
 
 namespace fl {
+
+IndexKernels index_kernels;
+
 namespace {
 
 constexpr int64_t kGrain = 32768;  // elements to a chunk
@@ -31,7 +36,7 @@ void read_as(const Places& p, T* out) {
   if (p.before.numel() == 1) {
     parallel_for(0, p.count, std::max<int64_t>(1, kGrain / size), [&](int64_t a, int64_t b) {
       if (size == 1) {
-        for (int64_t k = a; k < b; k++) out[k] = data[p.offsets[k]];
+        index_kernels.gather[size_index(sizeof(T))](p.data, p.offsets + a, 1, 0, reinterpret_cast<char*>(out + a), b - a);
       } else {
         for (int64_t k = a; k < b; k++) read_place(data + p.offsets[k], out + k * size);
       }
@@ -47,7 +52,7 @@ void read_as(const Places& p, T* out) {
           const T* from = data + base[0] + r * row_step;
           T* to = out + at * p.count * size;
           if (size == 1) {
-            for (int64_t k = 0; k < p.count; k++) to[k] = from[p.offsets[k]];
+            index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from), p.offsets, 1, 0, reinterpret_cast<char*>(to), p.count);
           } else {
             for (int64_t k = 0; k < p.count; k++) read_place(from + p.offsets[k], to + k * size);
           }
@@ -58,45 +63,37 @@ void read_as(const Places& p, T* out) {
   });
 }
 
-template <class T, class F>
-void write_as(const Places& p, const T* source, bool single, F combine) {
+template <class T>
+void write_as(const Places& p, const T* source, bool single, Combine how) {
   T* data = reinterpret_cast<T*>(p.data);
   int64_t lines = p.after.lines(), line = p.after.line(), step = p.after.step(0), size = lines * line;
+  int type = static_cast<int>(p.dtype), bytes = size_index(sizeof(T));
+  auto combine_row = index_kernels.combine_row[static_cast<int>(how)][type];
+  auto scatter = how == Combine::Assign ? index_kernels.scatter[bytes] : index_kernels.scatter_combine[static_cast<int>(how)][type];
+  constexpr int64_t kAtFirst = 0;
   auto write_line = [&](T* to, const T* from) {
-    if constexpr (std::is_same_v<F, combine::Assign>) {
-      if (single) {
-        T value = *source;
-        for (int64_t i = 0; i < line; i++) to[i * step] = value;
-        return;
-      }
-      if (step == 1) {
-        std::memcpy(to, from, line * sizeof(T));
-        return;
-      }
-    }
-    if (single) {
-      T value = *source;
-      for (int64_t i = 0; i < line; i++) to[i * step] = combine(to[i * step], value);
-    } else if (step == 1) {
-      for (int64_t i = 0; i < line; i++) to[i] = combine(to[i], from[i]);
+    if (single && how == Combine::Assign && step == 1) {
+      tile_kernels.fill[bytes](reinterpret_cast<const char*>(source), reinterpret_cast<char*>(to), line);
+    } else if (single || step != 1) {
+      for (int64_t i = 0; i < line; i++)
+        scatter(reinterpret_cast<char*>(to + i * step), &kAtFirst, 0, 0, reinterpret_cast<const char*>(single ? source : from + i), 0, 1);
+    } else if (how == Combine::Assign) {
+      std::memcpy(to, from, line * sizeof(T));
     } else {
-      for (int64_t i = 0; i < line; i++) to[i * step] = combine(to[i * step], from[i]);
+      combine_row(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from), line);
     }
   };
   auto write_row = [&](T* base, const T* from) {
     if (size == 1) {
-      for (int64_t k = 0; k < p.count; k++) {
-        T* to = base + p.offsets[k];
-        *to = combine(*to, single ? *source : from[k]);
-      }
+      scatter(reinterpret_cast<char*>(base), p.offsets, 1, 0, reinterpret_cast<const char*>(from), single ? 0 : 1, p.count);
       return;
     }
     for (int64_t k = 0; k < p.count; k++) {
       T* place = base + p.offsets[k];
+      const T* x = from + (single ? 0 : k * size);
       if (lines == 1) {
-        write_line(place, from + (single ? 0 : k * size));
+        write_line(place, x);
       } else {
-        const T* x = from + (single ? 0 : k * size);
         p.after.run(0, lines, [&](const Walk<1>::Offsets& at) {
           write_line(place + at[0], x);
           if (!single) x += line;
@@ -126,13 +123,7 @@ void read_places(const Places& p, char* out) {
 
 void write_places(const Places& p, const char* source, bool single, Combine how) {
   if (p.count == 0 || p.before.numel() == 0 || p.after.numel() == 0) return;
-  if (how == Combine::Assign) {
-    visit_size(item_size(p.dtype), [&]<class T>() { write_as(p, reinterpret_cast<const T*>(source), single, combine::Assign{}); });
-    return;
-  }
-  visit_dtype(p.dtype, [&]<class T>() {
-    visit_combine(how, [&](auto combine) { write_as(p, reinterpret_cast<const T*>(source), single, combine); });
-  });
+  visit_size(item_size(p.dtype), [&]<class T>() { write_as(p, reinterpret_cast<const T*>(source), single, how); });
 }
 
 Tensor checked_positions(const Tensor& index, int64_t size, int64_t dim, const char* op, bool negative, ErrorKind kind) {
@@ -144,6 +135,7 @@ Tensor checked_positions(const Tensor& index, int64_t size, int64_t dim, const c
   if (positions.is_meta()) return positions;
   const int64_t* p = positions.data<int64_t>();
   int64_t n = positions.numel(), low = 0, high = -1;
+  if (index_kernels.in_bounds(p, n, size)) return positions;
   for (int64_t i = 0; i < n; i++) {
     low = std::min(low, p[i]);
     high = std::max(high, p[i]);

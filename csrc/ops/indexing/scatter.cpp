@@ -2,7 +2,9 @@
 #include "autograd/record.h"
 #include "ops/api.h"
 #include "ops/indexing/gather.h"
+#include "ops/indexing/kernels.h"
 #include "ops/indexing/places.h"
+#include "tile/program.h"
 
 namespace fl {
 namespace {
@@ -21,23 +23,11 @@ void check_scatter(const Tensor& self, int64_t d, const Tensor& index, const Ten
   }
 }
 
-template <class T, class F>
-void scatter_as(const Tensor& self, int64_t d, const Tensor& index, const T* source, IntList source_strides, F combine) {
-  int64_t along = self.dim() ? self->strides[d] : 1;
-  const int64_t* p = index.data<int64_t>();
-  T* x = reinterpret_cast<T*>(self.bytes());
-  auto write = [&](const Walk<3>& walk, int64_t x0, int64_t p0, int64_t s0) {
-    int64_t n = walk.line(), x_step = walk.step(0), p_step = walk.step(1), s_step = walk.step(2);
-    walk.run(0, walk.lines(), [&](const Walk<3>::Offsets& at) {
-      T* to = x + x0 + at[0];
-      const int64_t* which = p + p0 + at[1];
-      const T* from = source + s0 + at[2];
-      for (int64_t i = 0; i < n; i++) {
-        T& place = to[which[i * p_step] * along + i * x_step];
-        place = combine(place, from[i * s_step]);
-      }
-    });
-  };
+// Source strides of zero spread one value.
+void scatter_into(const Tensor& self, int64_t d, const Tensor& index, const char* source, IntList source_strides, Combine how) {
+  int64_t along = self.dim() ? self->strides[d] : 1, bytes = self.item_size();
+  int type = static_cast<int>(self.dtype());
+  auto scatter = how == Combine::Assign ? index_kernels.scatter[size_index(bytes)] : index_kernels.scatter_combine[static_cast<int>(how)][type];
   // Elements that may meet at one place differ only along dim: chunks are cut along the largest other dimension.
   int64_t cut = -1;
   for (int64_t k = 0; k < index.dim(); k++)
@@ -47,18 +37,13 @@ void scatter_as(const Tensor& self, int64_t d, const Tensor& index, const T* sou
     Walk<3> walk;
     for (int64_t k = 0; k < index.dim(); k++)
       walk.add(k == cut ? b - a : index->sizes[k], {k == d || !self.dim() ? 0 : self->strides[k], index->strides[k], source_strides[k]});
-    write(walk, cut < 0 ? 0 : a * self->strides[cut], cut < 0 ? 0 : a * index->strides[cut], cut < 0 ? 0 : a * source_strides[cut]);
-  });
-}
-
-void scatter_into(const Tensor& self, int64_t d, const Tensor& index, const char* source, IntList source_strides, Combine how) {
-  if (how == Combine::Assign) {
-    visit_size(self.item_size(), [&]<class T>() { scatter_as(self, d, index, reinterpret_cast<const T*>(source), source_strides, combine::Assign{}); });
-  } else {
-    visit_dtype(self.dtype(), [&]<class T>() {
-      visit_combine(how, [&](auto f) { scatter_as(self, d, index, reinterpret_cast<const T*>(source), source_strides, f); });
+    char* x = self.bytes() + (cut < 0 ? 0 : a * self->strides[cut] * bytes);
+    const int64_t* p = index.data<int64_t>() + (cut < 0 ? 0 : a * index->strides[cut]);
+    const char* s = source + (cut < 0 ? 0 : a * source_strides[cut] * bytes);
+    walk.run(0, walk.lines(), [&](const Walk<3>::Offsets& at) {
+      scatter(x + at[0] * bytes, p + at[1], along, walk.step(0), s + at[2] * bytes, walk.step(2), walk.line());
     });
-  }
+  });
 }
 
 }  // namespace
@@ -68,7 +53,7 @@ Tensor scatter_tensor(const Tensor& self, int64_t dim, const Tensor& index, cons
   Tensor positions = element_index(index, op);
   check_scatter(self, d, index, &source, op);
   if (index.numel() == 0 || self.is_meta()) return self;
-  checked_positions(positions, self.dim() ? self->sizes[d] : 1, d, "", false, ErrorKind::Runtime);
+  positions = checked_positions(positions, self.dim() ? self->sizes[d] : 1, d, "", false, ErrorKind::Runtime);
   if (overlap(self, positions) != Overlap::None) positions = raw_clone(positions);
   Tensor values = overlap(self, source) == Overlap::None ? source : raw_clone(source);
   Dims strides(values.sizes().size() ? values.strides() : IntList(Dims{1}));
@@ -82,7 +67,7 @@ Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const
   check_scatter(self, d, index, nullptr, op);
   Tensor one = scalar_tensor(value, self.dtype());
   if (index.numel() == 0 || self.is_meta()) return self;
-  checked_positions(positions, self.dim() ? self->sizes[d] : 1, d, "", false, ErrorKind::Runtime);
+  positions = checked_positions(positions, self.dim() ? self->sizes[d] : 1, d, "", false, ErrorKind::Runtime);
   if (overlap(self, positions) != Overlap::None) positions = raw_clone(positions);
   Dims strides(std::max<int64_t>(index.dim(), 1), 0);
   scatter_into(self, d, positions, one.bytes(), strides, how);

@@ -1,8 +1,10 @@
 // The elements in another order or several times: flip, roll, rot90, repeat, tile and repeat_interleave.
 #include "autograd/record.h"
 #include "ops/api.h"
+#include "ops/indexing/kernels.h"
 #include "ops/indexing/walk.h"
 #include "tensor/view.h"
+#include "tile/program.h"
 
 namespace fl {
 namespace {
@@ -31,7 +33,7 @@ Tensor flip_op(const Tensor& input, IntList dims) {
       if (to_step == 1 && step == 1) {
         std::memcpy(y, x, n * sizeof(T));
       } else if (to_step == 1 && step == -1) {
-        for (int64_t i = 0; i < n; i++) y[i] = x[-i];
+        index_kernels.reverse[size_index(sizeof(T))](reinterpret_cast<const char*>(x), reinterpret_cast<char*>(y), n);
       } else {
         for (int64_t i = 0; i < n; i++) y[i * to_step] = x[i * step];
       }
@@ -90,7 +92,33 @@ Tensor roll_op(const Tensor& input, IntList shifts, IntList dims) {
   return out;
 }
 
-const Op flip_of("flip"), roll_of("roll"), rot90_of("rot90"), repeat_of("repeat"), index_select("index_select"), clone_of("clone");
+// Each slice along dim `repeats` times, behind each other.
+Tensor repeat_each_op(const Tensor& input, int64_t dim, int64_t repeats) {
+  Dims sizes(input.sizes());
+  sizes[dim] *= repeats;
+  Tensor out = empty(sizes, input.dtype(), input.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  Tensor x = raw_contiguous(input);
+  int64_t inner = 1;
+  for (int64_t d = dim + 1; d < input.dim(); d++) inner *= sizes[d];
+  visit_size(input.item_size(), [&]<class T>() {
+    const T* from = reinterpret_cast<const T*>(x.bytes());
+    T* to = reinterpret_cast<T*>(out.bytes());
+    int64_t rows = x.numel() / inner;
+    parallel_for(0, rows, std::max<int64_t>(1, 32768 / (inner * repeats)), [&](int64_t a, int64_t b) {
+      T* y = to + a * inner * repeats;
+      for (int64_t i = a; i < b; i++) {
+        for (int64_t k = 0; k < repeats; k++, y += inner) {
+          if (inner == 1) *y = from[i];
+          else std::memcpy(y, from + i * inner, inner * sizeof(T));
+        }
+      }
+    });
+  });
+  return out;
+}
+
+const Op repeat_each("_C.repeat_each"), flip_of("flip"), roll_of("roll"), rot90_of("rot90"), repeat_of("repeat"), index_select("index_select"), clone_of("clone");
 
 Tensor rot90_op(const Tensor& input, int64_t k, IntList dims) {
   FL_CHECK(dims.size() == 2, "rot90: expected total rotation dims == 2, but got dims = ", dims.size());
@@ -195,11 +223,10 @@ Tensor repeat_interleave_int(const Tensor& input, int64_t repeats, std::optional
   Tensor x = dim ? input : reshape(input, Dims{-1});
   if (x.dim() == 0) x = reshape(x, Dims{1});
   int64_t d = wrap_dim(dim.value_or(0), x.dim(), "repeat_interleave");
-  Dims sizes(x.sizes()), pairs(x.sizes());
+  Dims sizes(x.sizes());
   FL_CHECK(!__builtin_mul_overflow(sizes[d], repeats, &sizes[d]), "repeat_interleave: ", repeats, " repeats make a size too large");
   FL_CHECK(!output_size || *output_size == sizes[d], "repeat_interleave: allocated size does not match required size: output_size is ", output_size.value_or(0), ", the repeats add up to ", sizes[d]);
-  pairs.insert(d + 1, repeats);
-  return view(clone_of(expand(unsqueeze(x, d + 1), pairs), MemoryFormat::Contiguous), sizes);
+  return repeat_each(x, d, repeats);
 }
 
 const Declare ops([] {
@@ -234,6 +261,14 @@ const Declare ops([] {
       })
       .doc("A copy in which each dimension is repeated; repeats may have more dimensions in front.");
   Define("tile(Tensor input, int[] dims) -> Tensor").composite<tile_op>().doc("repeat, with ones for the leading repeats that are missing.");
+  Define("_C.repeat_each(Tensor input, int dim, int repeats) -> Tensor").kernel<repeat_each_op>().node("RepeatInterleaveBackward0")
+      .vjp("", [](Vjp& v) {
+        if (!v.needs(0)) return;
+        Dims pairs(v.sizes(0));
+        int64_t d = v.integer(1) + 1;
+        pairs.insert(d, v.integer(2));
+        v.set(0, sum(reshape(v.grad(), pairs), IntList(&d, 1)));
+      });
   Define("repeat_interleave.self_Tensor(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor").composite<repeat_interleave_tensor>()
       .doc("Each element, or slice along dim, as many times as repeats says, behind each other. Without dim the input is flattened.");
   Define("repeat_interleave.self_int(Tensor input, int repeats, int? dim=None, *, int? output_size=None) -> Tensor").composite<repeat_interleave_int>();
