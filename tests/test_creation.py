@@ -64,6 +64,7 @@ ERRORS = {
     "zero_step": lambda t: t.arange(0, 1, 0),
     "wrong_direction": lambda t: t.arange(1, 0),
     "endless": lambda t: t.arange(0, float("inf")),
+    "step_below_one": lambda t: t.arange(0, 64, 0.5, dtype=t.int64),
     "bool_range": lambda t: t.arange(3, dtype=t.bool),
     "negative_steps": lambda t: t.linspace(0, 1, -1),
     "negative_size": lambda t: t.empty(-1),

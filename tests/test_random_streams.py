@@ -185,7 +185,7 @@ def test_dropout(dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_rrelu(dtype):
     def draw(library):
-        input = library.linspace(-3, 3, 100).to(getattr(library, dtype))
+        input = library.arange(-50, 50).to(getattr(library, dtype)) / 16
         return library.nn.functional.rrelu(input, training=True)
 
     check(draw)
@@ -222,3 +222,26 @@ def test_generators_are_independent():
     np.testing.assert_array_equal(torch.rand(5, generator=generator).numpy(), expected)
     assert state(torch) == before
     assert torch.Generator().initial_seed() == reference.Generator().initial_seed()
+
+
+@pytest.mark.parametrize("concentration, sample", [(0.3, 0.1), (1.0, 3.0), (2.5, 2.0), (100.0, 120.0), (1000.0, 1100.0)])
+def test_gamma_samples_move_with_their_concentration(concentration, sample):
+    def derivative(library):
+        a, x = (library.tensor([v], dtype=library.float64) for v in (concentration, sample))
+        return library._standard_gamma_grad(a, x).item()
+
+    assert derivative(torch) == pytest.approx(derivative(reference), rel=1e-3)
+
+
+@pytest.mark.parametrize("x, alpha, total", [(0.1, 1, 2), (0.5, 2, 5), (0.9, 3, 4), (0.99, 0.5, 3), (0.3, 50, 120), (0.001, 0.1, 0.5)])
+def test_dirichlet_samples_move_with_their_concentration(x, alpha, total):
+    def derivative(library):
+        return library._dirichlet_grad(*(library.tensor([float(v)], dtype=library.float64) for v in (x, alpha, total))).item()
+
+    assert derivative(torch) == pytest.approx(derivative(reference), rel=1e-3)
+
+
+def test_gradients_flow_through_gamma_samples():
+    concentration = torch.full((50,), 2.0, requires_grad=True)
+    torch._standard_gamma(concentration).sum().backward()
+    assert (concentration.grad > 0).all()

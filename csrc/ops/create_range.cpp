@@ -56,6 +56,10 @@ Tensor arange_step(Scalar start, Scalar end, Scalar step, FL_FACTORY_PARAMETERS)
   if (o.dtype == DType::Int64) {
     // int64 counts in whole numbers: it has more of them than double.
     __int128 a = start.to_int(), b = end.to_int(), s = step.to_int();
+    if (s == 0 && step.to_double() != 0) {
+      check_direction(start.to_double(), end.to_double(), step.to_double(), "arange");
+      fail(ErrorKind::Value, "arange: the step ", step, " is zero as a whole number, which int64 counts in");
+    }
     check_direction(static_cast<double>(a), static_cast<double>(b), static_cast<double>(s), "arange");
     __int128 n = s > 0 ? (b - a + s - 1) / s : (b - a + s + 1) / s;
     return progression(start, step, static_cast<double>(n), o, "arange");

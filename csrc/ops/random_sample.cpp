@@ -197,7 +197,11 @@ const Declare ops([] {
   Define("normal.float_Tensor(float mean, Tensor std, *, " GENERATOR ") -> Tensor").kernel<normal_float_tensor>().node("NormalBackward2").vjp("", zero_gradients).out();
   Define("normal.Tensor_Tensor(Tensor mean, Tensor std, *, " GENERATOR ") -> Tensor").kernel<normal_tensor_tensor>().node("NormalBackward3").vjp("", zero_gradients).out();
   Define("normal.float_float(float mean, float std, int[] size, *, " GENERATOR ", " FL_FACTORY_OPTIONS ") -> Tensor").kernel<normal_sizes>().out();
-  Define("torch._standard_gamma(Tensor self, Generator? generator=None) -> Tensor").kernel<standard_gamma_op>().vjp("", no_derivative)
+  Define("torch._standard_gamma(Tensor self, Generator? generator=None) -> Tensor").kernel<standard_gamma_op>().node("StandardGammaBackward0")
+      .vjp("self result", [](Vjp& v) {
+        static const Op derivative("torch._standard_gamma_grad");
+        if (v.needs(0)) v.set(0, v.grad() * derivative(v.input(0), v.output()));
+      })
       .doc("Gamma samples of rate 1 with the concentrations that self holds.");
   Define("torch._sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor").kernel<sample_dirichlet_op>().vjp("", no_derivative)
       .doc("Dirichlet samples with the concentrations in the rows of self.");
