@@ -1,4 +1,4 @@
-"""Reductions, scans, sorting and softmax against PyTorch, over shapes, strides and types; and what they promise beyond it."""
+"""Reductions, scans, sorting and softmax against PyTorch, over shapes, strides and types; and what they promise."""
 
 import itertools
 import math
@@ -83,7 +83,8 @@ def test_sums_are_as_exact_as_their_type_shows(size):
 
 
 @pytest.mark.parametrize("call", [
-    lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.var(), lambda x: x.softmax(0), lambda x: x.norm(), lambda x: x.double().mean(1),
+    lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.var(), lambda x: x.softmax(0), lambda x: x.norm(),
+    lambda x: x.double().mean(1),
 ])  # fmt: skip
 def test_bits_do_not_depend_on_threads(call):
     x, threads = torch.randn(700, 900), torch.get_num_threads()
@@ -172,7 +173,8 @@ def test_distances_of_close_and_of_large_points():
 
 
 @pytest.mark.parametrize("call", [
-    lambda t: t.zeros(3).sum(1), lambda t: t.zeros(2, 2).sum((0, 0)), lambda t: t.zeros(0).max(), lambda t: t.zeros(2, 0).amax(1),
+    lambda t: t.zeros(3).sum(1), lambda t: t.zeros(2, 2).sum((0, 0)), lambda t: t.zeros(0).max(),
+    lambda t: t.zeros(2, 0).amax(1),
     lambda t: t.zeros(3).topk(4), lambda t: t.zeros(3).kthvalue(0), lambda t: t.ones(3, dtype=t.int64).mean(),
     lambda t: t.quantile(t.zeros(3), 2.0), lambda t: t.bincount(t.tensor([-1])), lambda t: t.zeros(3).softmax(1),
     lambda t: t.searchsorted(t.zeros(2, 3), t.zeros(3, 3)), lambda t: t.cdist(t.zeros(2, 3), t.zeros(2, 4)),

@@ -7,10 +7,13 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T, bool smallest> struct Extreme {
+template <class T, bool smallest>
+struct Extreme {
   static FL_INLINE auto beats(auto b, auto a) {
-    if constexpr (smallest) return b < a;
-    else return b > a;
+    if constexpr (smallest)
+      return b < a;
+    else
+      return b > a;
   }
   static FL_INLINE bool is_nan(T x) { return x != x; }
   static FL_INLINE bool wins(T b, T a) { return beats(b, a) | (is_nan(b) & !is_nan(a)); }
@@ -78,7 +81,8 @@ template <class T, bool smallest> struct Extreme {
   }
 };
 
-template <class T> void put(DType t) {
+template <class T>
+void put(DType t) {
   arg_loops[0][static_cast<int>(t)] = {Extreme<T, false>::run, Extreme<T, false>::rows};
   arg_loops[1][static_cast<int>(t)] = {Extreme<T, true>::run, Extreme<T, true>::rows};
 }

@@ -10,19 +10,31 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> FL_INLINE Vec<T> magnitude(Vec<T> d) { return where(d < Vec<T>(0), -d, d); }
-template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b > a) | (b != b), b, a); }
+template <class T>
+FL_INLINE Vec<T> magnitude(Vec<T> d) {
+  return where(d < Vec<T>(0), -d, d);
+}
+template <class T>
+FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return where((b > a) | (b != b), b, a);
+}
 
 // What a difference adds; `top` is the largest difference of a Minkowski distance.
-template <Metric metric, class T> FL_INLINE Vec<T> term(Vec<T> d, Vec<T> top, Vec<T> p) {
-  if constexpr (metric == Metric::Hamming) return where(d != Vec<T>(0), Vec<T>(1), Vec<T>(0));
-  else if constexpr (metric == Metric::Euclidean) return d * d;
-  else if constexpr (metric == Metric::Minkowski) return pow(magnitude(d) / top, p);
-  else return magnitude(d);
+template <Metric metric, class T>
+FL_INLINE Vec<T> term(Vec<T> d, Vec<T> top, Vec<T> p) {
+  if constexpr (metric == Metric::Hamming)
+    return where(d != Vec<T>(0), Vec<T>(1), Vec<T>(0));
+  else if constexpr (metric == Metric::Euclidean)
+    return d * d;
+  else if constexpr (metric == Metric::Minkowski)
+    return pow(magnitude(d) / top, p);
+  else
+    return magnitude(d);
 }
 
 // The distance of a single pair, whatever the size of the differences.
-template <class T> T careful_length(const T* a, const T* b, int64_t stride, int64_t n) {
+template <class T>
+T careful_length(const T* a, const T* b, int64_t stride, int64_t n) {
   double top = 0, sum = 0;
   for (int64_t k = 0; k < n; k++) {
     double d = ::fabs(double(a[k]) - double(b[k * stride]));
@@ -37,7 +49,8 @@ template <class T> T careful_length(const T* a, const T* b, int64_t stride, int6
 }
 
 // One register of columns, whose rows are `stride` apart.
-template <Metric metric, class T> FL_INLINE Vec<T> distances(const T* a, const T* b, int64_t stride, int64_t n, Vec<T> p) {
+template <Metric metric, class T>
+FL_INLINE Vec<T> distances(const T* a, const T* b, int64_t stride, int64_t n, Vec<T> p) {
   Vec<T> top(0), total(0);
   if constexpr (metric == Metric::Chebyshev || metric == Metric::Minkowski) {
     for (int64_t k = 0; k < n; k++) top = larger(top, magnitude(Vec<T>(a[k]) - Vec<T>::load(b + k * stride)));
@@ -47,15 +60,20 @@ template <Metric metric, class T> FL_INLINE Vec<T> distances(const T* a, const T
   // Short sums first, for their rounding.
   for (int64_t k = 0; k < n;) {
     Vec<T> sum(0);
-    for (int64_t end = k + 64 < n ? k + 64 : n; k < end; k++) sum += term<metric>(Vec<T>(a[k]) - Vec<T>::load(b + k * stride), scale, p);
+    for (int64_t end = k + 64 < n ? k + 64 : n; k < end; k++)
+      sum += term<metric>(Vec<T>(a[k]) - Vec<T>::load(b + k * stride), scale, p);
     total += sum;
   }
-  if constexpr (metric == Metric::Euclidean) return sqrt(total);
-  else if constexpr (metric == Metric::Minkowski) return scale * pow(total, Vec<T>(1) / p);
-  else return total;
+  if constexpr (metric == Metric::Euclidean)
+    return sqrt(total);
+  else if constexpr (metric == Metric::Minkowski)
+    return scale * pow(total, Vec<T>(1) / p);
+  else
+    return total;
 }
 
-template <class T, Metric metric> void distance(const T* a, const T* b, int64_t columns, int64_t stride, int64_t n, double order, T* out) {
+template <class T, Metric metric>
+void distance(const T* a, const T* b, int64_t columns, int64_t stride, int64_t n, double order, T* out) {
   constexpr int lanes = Vec<T>::N;
   constexpr T least = sizeof(T) == 4 ? T(1e-15) : T(1e-140);
   Vec<T> p{T(order)};
@@ -71,7 +89,10 @@ template <class T, Metric metric> void distance(const T* a, const T* b, int64_t 
   }
 }
 
-template <Metric metric> void put() { distance_loops[static_cast<int>(metric)] = {distance<float, metric>, distance<double, metric>}; }
+template <Metric metric>
+void put() {
+  distance_loops[static_cast<int>(metric)] = {distance<float, metric>, distance<double, metric>};
+}
 bool install() {
   if (machine_isa() < FL_THIS_ISA) return false;
   put<Metric::Hamming>();

@@ -9,34 +9,66 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> struct Wide { using Type = T; };
-template <> struct Wide<float> { using Type = double; };
-template <> struct Wide<Complex<float>> { using Type = Complex<double>; };
+template <class T>
+struct Wide {
+  using Type = T;
+};
+template <>
+struct Wide<float> {
+  using Type = double;
+};
+template <>
+struct Wide<Complex<float>> {
+  using Type = Complex<double>;
+};
 
-template <class A> FL_INLINE A add(A a, A b) {
-  if constexpr (std::is_integral_v<A>) return A(uint64_t(a) + uint64_t(b));
-  else if constexpr (std::is_floating_point_v<A>) return a + b;
-  else return A(a.real + b.real, a.imag + b.imag);
+template <class A>
+FL_INLINE A add(A a, A b) {
+  if constexpr (std::is_integral_v<A>)
+    return A(uint64_t(a) + uint64_t(b));
+  else if constexpr (std::is_floating_point_v<A>)
+    return a + b;
+  else
+    return A(a.real + b.real, a.imag + b.imag);
 }
-template <class A> FL_INLINE A multiply(A a, A b) {
-  if constexpr (std::is_integral_v<A>) return A(uint64_t(a) * uint64_t(b));
-  else if constexpr (std::is_floating_point_v<A>) return a * b;
-  else return (Vec<A>(a) * Vec<A>(b)).v;
+template <class A>
+FL_INLINE A multiply(A a, A b) {
+  if constexpr (std::is_integral_v<A>)
+    return A(uint64_t(a) * uint64_t(b));
+  else if constexpr (std::is_floating_point_v<A>)
+    return a * b;
+  else
+    return (Vec<A>(a) * Vec<A>(b)).v;
 }
 
 struct Plus {
-  template <class A> static A first() { return A(0); }
-  template <class A> FL_INLINE A operator()(A a, A b) const { return add(a, b); }
+  template <class A>
+  static A first() {
+    return A(0);
+  }
+  template <class A>
+  FL_INLINE A operator()(A a, A b) const {
+    return add(a, b);
+  }
 };
 struct Times {
-  template <class A> static A first() { return A(1); }
-  template <class A> FL_INLINE A operator()(A a, A b) const { return multiply(a, b); }
+  template <class A>
+  static A first() {
+    return A(1);
+  }
+  template <class A>
+  FL_INLINE A operator()(A a, A b) const {
+    return multiply(a, b);
+  }
 };
 // log(exp(a) + exp(b)) without overflow.
 struct LogPlus {
-  template <class A> static A first() {
-    if constexpr (std::is_floating_point_v<A>) return A(-__builtin_inf());
-    else return A(-__builtin_inf(), 0);
+  template <class A>
+  static A first() {
+    if constexpr (std::is_floating_point_v<A>)
+      return A(-__builtin_inf());
+    else
+      return A(-__builtin_inf(), 0);
   }
   double operator()(double a, double b) const {
     if (a != a || b != b) return a + b;
@@ -55,7 +87,8 @@ struct LogPlus {
   }
 };
 
-template <class T, class F> void scan(const char* from, char* to, int64_t n, int64_t stride, int64_t columns) {
+template <class T, class F>
+void scan(const char* from, char* to, int64_t n, int64_t stride, int64_t columns) {
   using A = typename Wide<T>::Type;
   const T* x = reinterpret_cast<const T*>(from);
   T* y = reinterpret_cast<T*>(to);
@@ -79,7 +112,8 @@ template <class T, class F> void scan(const char* from, char* to, int64_t n, int
 }
 
 // The last of equals; NaN, once met, stays.
-template <class T, bool smallest> void extreme(const char* from, char* to, int64_t* indices, int64_t n, int64_t stride, int64_t columns) {
+template <class T, bool smallest>
+void extreme(const char* from, char* to, int64_t* indices, int64_t n, int64_t stride, int64_t columns) {
   const T* x = reinterpret_cast<const T*>(from);
   T* y = reinterpret_cast<T*>(to);
   for (int64_t c = 0; c < columns; c++) {
@@ -98,7 +132,8 @@ template <class T, bool smallest> void extreme(const char* from, char* to, int64
   }
 }
 
-template <class T> void affine(const char* scale, const char* offset, char* to, int64_t n, int64_t stride, int64_t columns, bool reverse) {
+template <class T>
+void affine(const char* scale, const char* offset, char* to, int64_t n, int64_t stride, int64_t columns, bool reverse) {
   using A = typename Wide<T>::Type;
   const T* a = reinterpret_cast<const T*>(scale);
   const T* b = reinterpret_cast<const T*>(offset);
@@ -115,7 +150,8 @@ template <class T> void affine(const char* scale, const char* offset, char* to, 
   }
 }
 
-template <class T> void put(DType t) {
+template <class T>
+void put(DType t) {
   int i = static_cast<int>(t);
   scan_table.scan[0][i] = scan<T, Plus>;
   scan_table.scan[1][i] = scan<T, Times>;
@@ -124,7 +160,8 @@ template <class T> void put(DType t) {
     scan_table.affine[i] = affine<T>;
   }
 }
-template <class T> void put_extreme(DType t) {
+template <class T>
+void put_extreme(DType t) {
   int i = static_cast<int>(t);
   scan_table.extreme[0][i] = extreme<T, false>;
   scan_table.extreme[1][i] = extreme<T, true>;

@@ -7,21 +7,27 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b > a) | (b != b), b, a); }
+template <class T>
+FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return where((b > a) | (b != b), b, a);
+}
 
 // The last, incomplete register of a row; lanes beyond the end hold `rest`.
-template <class T> FL_INLINE Vec<T> load_part(const T* x, int64_t n, T rest) {
+template <class T>
+FL_INLINE Vec<T> load_part(const T* x, int64_t n, T rest) {
   T lane[Vec<T>::N];
   for (int k = 0; k < Vec<T>::N; k++) lane[k] = k < n ? x[k] : rest;
   return Vec<T>::load(lane);
 }
-template <class T> FL_INLINE void store_part(T* x, int64_t n, Vec<T> v) {
+template <class T>
+FL_INLINE void store_part(T* x, int64_t n, Vec<T> v) {
   T lane[Vec<T>::N];
   v.store(lane);
   for (int k = 0; k < Vec<T>::N && k < n; k++) x[k] = lane[k];
 }
 
-template <class T> FL_INLINE T sum_lanes(Vec<T> v) {
+template <class T>
+FL_INLINE T sum_lanes(Vec<T> v) {
   T lane[Vec<T>::N];
   v.store(lane);
   for (int step = Vec<T>::N / 2; step; step /= 2)
@@ -30,13 +36,15 @@ template <class T> FL_INLINE T sum_lanes(Vec<T> v) {
 }
 
 // Four registers to work on side by side. Named, as an array of them would live in memory.
-template <class T> struct Four {
+template <class T>
+struct Four {
   Vec<T> a, b, c, d;
   FL_INLINE explicit Four(T start) : a(start), b(start), c(start), d(start) {}
 };
-// Calls whole(register, i) for each full register at i, whose results go to the registers of r in turn, and part(register, i, m)
-// for the m elements of the rest.
-template <class T, class W, class P> FL_INLINE void each(int64_t n, Four<T>& r, W whole, P part) {
+// Calls whole(register, i) for each full register at i, whose results go to the registers of r in turn, and
+// part(register, i, m) for the m elements of the rest.
+template <class T, class W, class P>
+FL_INLINE void each(int64_t n, Four<T>& r, W whole, P part) {
   constexpr int lanes = Vec<T>::N;
   int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
@@ -49,14 +57,16 @@ template <class T, class W, class P> FL_INLINE void each(int64_t n, Four<T>& r, 
   if (i < n) part(r.b, i, n - i);
 }
 // The same with nothing gathered.
-template <class T, class W, class P> FL_INLINE void each(int64_t n, W whole, P part) {
+template <class T, class W, class P>
+FL_INLINE void each(int64_t n, W whole, P part) {
   constexpr int lanes = Vec<T>::N;
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) whole(i);
   if (i < n) part(i, n - i);
 }
 
-template <class T, bool logarithm> struct Softmax {
+template <class T, bool logarithm>
+struct Softmax {
   static constexpr int lanes = Vec<T>::N;
 
   static T largest(const T* x, int64_t n) {
@@ -106,13 +116,16 @@ template <class T, bool logarithm> struct Softmax {
   }
 
   // f(load, store, m) for each register across the columns; the last one may be of m lanes only.
-  template <class F> static FL_INLINE void across(int64_t columns, F f) {
+  template <class F>
+  static FL_INLINE void across(int64_t columns, F f) {
     for (int64_t c = 0; c < columns; c += lanes) f(c, columns - c < lanes ? columns - c : lanes);
   }
   static FL_INLINE Vec<T> get(const T* p, int64_t m) { return m == lanes ? Vec<T>::load(p) : load_part(p, m, T(0)); }
   static FL_INLINE void put(T* p, int64_t m, Vec<T> v) {
-    if (m == lanes) v.store(p);
-    else store_part(p, m, v);
+    if (m == lanes)
+      v.store(p);
+    else
+      store_part(p, m, v);
   }
   static void columns(const char* from, char* to, int64_t n, int64_t stride, int64_t columns) {
     const T* x = reinterpret_cast<const T*>(from);
@@ -121,7 +134,8 @@ template <class T, bool logarithm> struct Softmax {
     for (auto& v : top) v = Vec<T>(T(-__builtin_inf()));
     for (auto& v : total) v = Vec<T>(0);
     for (int64_t i = 0; i < n; i++)
-      across(columns, [&](int64_t c, int64_t m) { top[c / lanes] = larger(top[c / lanes], get(x + i * stride + c, m)); });
+      across(columns,
+             [&](int64_t c, int64_t m) { top[c / lanes] = larger(top[c / lanes], get(x + i * stride + c, m)); });
     for (int64_t i = 0; i < n; i++)
       across(columns, [&](int64_t c, int64_t m) {
         Vec<T> e = exp(get(x + i * stride + c, m) - top[c / lanes]);
@@ -131,15 +145,19 @@ template <class T, bool logarithm> struct Softmax {
     for (auto& v : total) v = logarithm ? log(v) : Vec<T>(1) / v;
     for (int64_t i = 0; i < n; i++)
       across(columns, [&](int64_t c, int64_t m) {
-        if constexpr (logarithm) put(y + i * stride + c, m, (get(x + i * stride + c, m) - top[c / lanes]) - total[c / lanes]);
-        else put(y + i * stride + c, m, get(y + i * stride + c, m) * total[c / lanes]);
+        if constexpr (logarithm)
+          put(y + i * stride + c, m, (get(x + i * stride + c, m) - top[c / lanes]) - total[c / lanes]);
+        else
+          put(y + i * stride + c, m, get(y + i * stride + c, m) * total[c / lanes]);
       });
   }
 
   static FL_INLINE Vec<T> term(Vec<T> g, Vec<T> y) { return logarithm ? g : g * y; }
   static FL_INLINE Vec<T> gradient(Vec<T> g, Vec<T> y, Vec<T> sum) {
-    if constexpr (logarithm) return g - exp(y) * sum;
-    else return y * (g - sum);
+    if constexpr (logarithm)
+      return g - exp(y) * sum;
+    else
+      return y * (g - sum);
   }
   static void row_gradient(const char* gradients, const char* result, char* to, int64_t n) {
     const T* g = reinterpret_cast<const T*>(gradients);
@@ -152,9 +170,12 @@ template <class T, bool logarithm> struct Softmax {
     Vec<T> sum(sum_lanes((r.a + r.b) + (r.c + r.d)));
     each<T>(
         n, [&](int64_t i) { gradient(Vec<T>::load(g + i), Vec<T>::load(y + i), sum).store(out + i); },
-        [&](int64_t i, int64_t m) { store_part(out + i, m, gradient(load_part(g + i, m, T(0)), load_part(y + i, m, T(0)), sum)); });
+        [&](int64_t i, int64_t m) {
+          store_part(out + i, m, gradient(load_part(g + i, m, T(0)), load_part(y + i, m, T(0)), sum));
+        });
   }
-  static void columns_gradient(const char* gradients, const char* result, char* to, int64_t n, int64_t stride, int64_t columns) {
+  static void columns_gradient(const char* gradients, const char* result, char* to, int64_t n, int64_t stride,
+                               int64_t columns) {
     const T* g = reinterpret_cast<const T*>(gradients);
     const T* y = reinterpret_cast<const T*>(result);
     T* out = reinterpret_cast<T*>(to);
@@ -173,7 +194,8 @@ template <class T, bool logarithm> struct Softmax {
   }
 };
 
-template <class T, bool logarithm> void fill(SoftmaxLoops& l) {
+template <class T, bool logarithm>
+void fill(SoftmaxLoops& l) {
   using S = Softmax<T, logarithm>;
   l = {S::row, S::columns, S::row_gradient, S::columns_gradient};
 }

@@ -1,7 +1,8 @@
 // Where extremes are: argmax, argmin, max and min along a dimension.
+#include "tile/argreduce.h"
+
 #include "base/threads.h"
 #include "ops/reduction.h"
-#include "tile/argreduce.h"
 
 namespace fl {
 
@@ -12,11 +13,13 @@ namespace {
 constexpr int64_t kGrain = 32768, kPiece = 131072;
 
 // The extremes of `x`, contiguous and of a type with loops, along its middle dimension [outer, n, inner].
-void arg_reduce(const ArgLoops& loops, const Tensor& x, int64_t outer, int64_t n, int64_t inner, char* values, int64_t* indices) {
+void arg_reduce(const ArgLoops& loops, const Tensor& x, int64_t outer, int64_t n, int64_t inner, char* values,
+                int64_t* indices) {
   int64_t item = x.item_size();
   if (inner > 1) {
     parallel_for(0, outer, std::max<int64_t>(kGrain / (n * inner), 1), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; o++) loops.rows(x.bytes() + o * n * inner * item, n, inner, values + o * inner * item, indices + o * inner);
+      for (int64_t o = begin; o < end; o++)
+        loops.rows(x.bytes() + o * n * inner * item, n, inner, values + o * inner * item, indices + o * inner);
     });
     return;
   }
@@ -33,7 +36,8 @@ void arg_reduce(const ArgLoops& loops, const Tensor& x, int64_t outer, int64_t n
   for (int64_t o = 0; o < outer; o++) {
     const char* run = x.bytes() + o * n * item;
     parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; p++) loops.run(run + p * kPiece * item, std::min(kPiece, n - p * kPiece), extremes.data() + p * item, &best[p]);
+      for (int64_t p = begin; p < end; p++)
+        loops.run(run + p * kPiece * item, std::min(kPiece, n - p * kPiece), extremes.data() + p * item, &best[p]);
     });
     int64_t piece;
     loops.run(extremes.data(), pieces, values + o * item, &piece);
@@ -41,7 +45,8 @@ void arg_reduce(const ArgLoops& loops, const Tensor& x, int64_t outer, int64_t n
   }
 }
 
-std::tuple<Tensor, Tensor> extreme_along(const Tensor& input, int64_t dim, bool keepdim, bool smallest, bool want_values) {
+std::tuple<Tensor, Tensor> extreme_along(const Tensor& input, int64_t dim, bool keepdim, bool smallest,
+                                         bool want_values) {
   uint64_t mask = input.dim() ? uint64_t(1) << dim : 0;
   Dims sizes = kept_sizes(input, mask, keepdim);
   Tensor indices = empty(sizes, DType::Int64, input.device());
@@ -57,13 +62,17 @@ std::tuple<Tensor, Tensor> extreme_along(const Tensor& input, int64_t dim, bool 
   return {values, indices};
 }
 
-template <bool smallest> Tensor arg_extreme(const Tensor& input, std::optional<int64_t> dim, bool keepdim) {
+template <bool smallest>
+Tensor arg_extreme(const Tensor& input, std::optional<int64_t> dim, bool keepdim) {
   const char* op = smallest ? "argmin" : "argmax";
   FL_CHECK(!input.is_complex() && input.dtype() != DType::Bool, op, ": not implemented for ", info(input.dtype()).name);
   if (!dim) {
-    FL_CHECK(input.numel() > 0, ErrorKind::Index, op, "(): expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    FL_CHECK(input.numel() > 0, ErrorKind::Index, op,
+             "(): expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+             "'dim' argument.");
     int64_t n = input.numel();
-    Tensor indices = keepdim ? empty(Dims(input.dim(), 1), DType::Int64, input.device()) : empty({}, DType::Int64, input.device());
+    Tensor indices =
+        keepdim ? empty(Dims(input.dim(), 1), DType::Int64, input.device()) : empty({}, DType::Int64, input.device());
     if (indices.is_meta()) return indices;
     Tensor x = raw_cast(raw_contiguous(input), reduction_type(Reduction::Max, input.dtype()));
     alignas(16) char value[16];
@@ -74,9 +83,11 @@ template <bool smallest> Tensor arg_extreme(const Tensor& input, std::optional<i
   check_not_empty(input, d, op);
   return std::get<1>(extreme_along(input, d, keepdim, smallest, false));
 }
-template <bool smallest> std::tuple<Tensor, Tensor> extreme_dim(const Tensor& input, int64_t dim, bool keepdim) {
+template <bool smallest>
+std::tuple<Tensor, Tensor> extreme_dim(const Tensor& input, int64_t dim, bool keepdim) {
   const char* op = smallest ? "min" : "max";
-  FL_CHECK(!input.is_complex(), op, ": not implemented for ", info(input.dtype()).name, ": complex numbers have no order");
+  FL_CHECK(!input.is_complex(), op, ": not implemented for ", info(input.dtype()).name,
+           ": complex numbers have no order");
   int64_t d = wrap_dim(dim, input.dim(), op);
   check_not_empty(input, d, op);
   return extreme_along(input, d, keepdim, smallest, true);
@@ -88,14 +99,28 @@ Tensor max_other(const Tensor& input, const Tensor& other) { return maximum(inpu
 Tensor min_other(const Tensor& input, const Tensor& other) { return minimum(input, other); }
 
 const Declare ops([] {
-  Define("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor").kernel<arg_extreme<false>>().out().constant_outputs(~0u)
+  Define("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor")
+      .kernel<arg_extreme<false>>()
+      .out()
+      .constant_outputs(~0u)
       .doc("Where the largest element is, the first of equals: in the flattened tensor, or along dim.");
-  Define("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor").kernel<arg_extreme<true>>().out().constant_outputs(~0u)
+  Define("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor")
+      .kernel<arg_extreme<true>>()
+      .out()
+      .constant_outputs(~0u)
       .doc("Where the smallest element is, the first of equals: in the flattened tensor, or along dim.");
-  Define("max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").kernel<extreme_dim<false>>().out()
-      .constant_outputs(2).vjp("result1", extreme_dim_back).node("MaxBackward0");
-  Define("min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)").kernel<extreme_dim<true>>().out()
-      .constant_outputs(2).vjp("result1", extreme_dim_back).node("MinBackward0");
+  Define("max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .kernel<extreme_dim<false>>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", extreme_dim_back)
+      .node("MaxBackward0");
+  Define("min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+      .kernel<extreme_dim<true>>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", extreme_dim_back)
+      .node("MinBackward0");
   Define("max.other(Tensor input, Tensor other) -> Tensor").composite<max_other>().out();
   Define("min.other(Tensor input, Tensor other) -> Tensor").composite<min_other>().out();
 });

@@ -20,13 +20,17 @@ Metric metric_of(double p) {
 }
 
 Tensor cdist_op(const Tensor& x1, const Tensor& x2, double p, std::optional<std::string_view> mode) {
-  FL_CHECK(x1.dim() >= 2 && x2.dim() >= 2, "cdist: X1 and X2 need at least 2 dimensions, got ", x1.dim(), " and ", x2.dim());
+  FL_CHECK(x1.dim() >= 2 && x2.dim() >= 2, "cdist: X1 and X2 need at least 2 dimensions, got ", x1.dim(), " and ",
+           x2.dim());
   int64_t m = x1.size(-1), rows = x1.size(-2), columns = x2.size(-2);
   FL_CHECK(m == x2.size(-1), "cdist: X1 and X2 must have the same number of columns. X1: ", m, " X2: ", x2.size(-1));
-  FL_CHECK(is_floating(x1.dtype()) && is_floating(x2.dtype()), "cdist: only supports floating-point dtypes, got ", info(x1.dtype()).name, " and ", info(x2.dtype()).name);
-  FL_CHECK(x1.dtype() == x2.dtype(), "cdist: X1 and X2 must have one type, got ", info(x1.dtype()).name, " and ", info(x2.dtype()).name);
+  FL_CHECK(is_floating(x1.dtype()) && is_floating(x2.dtype()), "cdist: only supports floating-point dtypes, got ",
+           info(x1.dtype()).name, " and ", info(x2.dtype()).name);
+  FL_CHECK(x1.dtype() == x2.dtype(), "cdist: X1 and X2 must have one type, got ", info(x1.dtype()).name, " and ",
+           info(x2.dtype()).name);
   FL_CHECK(p >= 0, "cdist: only supports non-negative p values, got ", p);
-  FL_CHECK(!mode || *mode == "use_mm_for_euclid_dist_if_necessary" || *mode == "use_mm_for_euclid_dist" || *mode == "donot_use_mm_for_euclid_dist",
+  FL_CHECK(!mode || *mode == "use_mm_for_euclid_dist_if_necessary" || *mode == "use_mm_for_euclid_dist" ||
+               *mode == "donot_use_mm_for_euclid_dist",
            ErrorKind::Value, "cdist: '", *mode, "' is not a valid value for compute_mode");
   Dims batch = broadcast(IntList(x1->sizes, x1.dim() - 2), IntList(x2->sizes, x2.dim() - 2), "cdist"), sizes(batch);
   sizes.push_back(rows);
@@ -49,8 +53,11 @@ Tensor cdist_op(const Tensor& x1, const Tensor& x2, double p, std::optional<std:
     parallel_for(0, lines, std::max<int64_t>(16384 / (columns * (m + 1)), 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int64_t from = i * m, with = i / rows * m * stride, to = i * columns;
-        if (computed == DType::Float) loops.of_float(a.data<float>() + from, b.data<float>() + with, columns, stride, m, p, y.data<float>() + to);
-        else loops.of_double(a.data<double>() + from, b.data<double>() + with, columns, stride, m, p, y.data<double>() + to);
+        if (computed == DType::Float)
+          loops.of_float(a.data<float>() + from, b.data<float>() + with, columns, stride, m, p, y.data<float>() + to);
+        else
+          loops.of_double(a.data<double>() + from, b.data<double>() + with, columns, stride, m, p,
+                          y.data<double>() + to);
       }
     });
   }
@@ -67,9 +74,14 @@ void cdist_back(Vjp& v) {
 }
 
 const Declare ops([] {
-  Define("torch.cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor").kernel<cdist_op>()
+  Define(
+      "torch.cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> "
+      "Tensor")
+      .kernel<cdist_op>()
       .vjp("x1 x2 result", cdist_back)
-      .doc("The p-norm distances between all pairs of rows of x1 (..., P, M) and x2 (..., R, M). Always computed from the differences, so that close points keep theirs; compute_mode is accepted for compatibility.");
+      .doc(
+          "The p-norm distances between all pairs of rows of x1 (..., P, M) and x2 (..., R, M). Always computed from "
+          "the differences, so that close points keep theirs; compute_mode is accepted for compatibility.");
 });
 
 }  // namespace

@@ -7,11 +7,15 @@ namespace fl {
 namespace {
 
 Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength) {
-  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented, "bincount: the size of the result depends on values, which meta tensors don't have");
+  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented,
+           "bincount: the size of the result depends on values, which meta tensors don't have");
   FL_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
-  FL_CHECK(input.dim() == 1, "bincount: only supports 1-d non-negative integral inputs, got ", input.dim(), " dimensions");
-  FL_CHECK(is_integral(input.dtype(), false), ErrorKind::NotImplemented, "bincount: not implemented for ", info(input.dtype()).name);
-  FL_CHECK(!weights.defined() || (weights.dim() == 1 && weights.numel() == input.numel()), "bincount: weights should be 1-d and have the same length as input");
+  FL_CHECK(input.dim() == 1, "bincount: only supports 1-d non-negative integral inputs, got ", input.dim(),
+           " dimensions");
+  FL_CHECK(is_integral(input.dtype(), false), ErrorKind::NotImplemented, "bincount: not implemented for ",
+           info(input.dtype()).name);
+  FL_CHECK(!weights.defined() || (weights.dim() == 1 && weights.numel() == input.numel()),
+           "bincount: weights should be 1-d and have the same length as input");
   Tensor x = raw_contiguous(raw_cast(input, DType::Int64));
   const int64_t* v = x.data<int64_t>();
   int64_t n = x.numel(), size = minlength;
@@ -30,14 +34,17 @@ Tensor bincount_op(const Tensor& input, const Tensor& weights, int64_t minlength
   DType t = weights.dtype() == DType::Float ? DType::Float : DType::Double;
   Tensor w = raw_contiguous(raw_cast(weights, t)), out = zeros(sizes, t);
   for (int64_t i = 0; i < n; i++) {
-    if (t == DType::Float) out.data<float>()[v[i]] += w.data<float>()[i];
-    else out.data<double>()[v[i]] += w.data<double>()[i];
+    if (t == DType::Float)
+      out.data<float>()[v[i]] += w.data<float>()[i];
+    else
+      out.data<double>()[v[i]] += w.data<double>()[i];
   }
   return out;
 }
 
 // The range of a histogram: as given, or of the values `x`; one of no width is widened.
-template <class T> void settle_range(const Tensor& x, double margin, double* low, double* high, const char* op) {
+template <class T>
+void settle_range(const Tensor& x, double margin, double* low, double* high, const char* op) {
   if (x && *low == *high && x.numel()) {
     const T* v = x.data<T>();
     T least = v[0], most = v[0];
@@ -59,7 +66,8 @@ template <class T> void settle_range(const Tensor& x, double margin, double* low
   FL_CHECK(*low < *high, op, ": max must be larger than min, got ", *low, " and ", *high);
 }
 
-template <class T> void count_even(const Tensor& x, const Tensor& weights, double low, double high, int64_t bins, T* counts) {
+template <class T>
+void count_even(const Tensor& x, const Tensor& weights, double low, double high, int64_t bins, T* counts) {
   const T* v = x.data<T>();
   const T* w = weights ? weights.data<T>() : nullptr;
   T least = T(low), most = T(high), width = most - least;
@@ -68,15 +76,18 @@ template <class T> void count_even(const Tensor& x, const Tensor& weights, doubl
   for (int64_t i = 0; i < x.numel(); i++) {
     if (!(v[i] >= least && v[i] <= most)) continue;
     int64_t k = std::min(static_cast<int64_t>((v[i] - least) / width * T(bins)), bins - 1);
-    if (k > 0 && v[i] < edge(k)) k--;
-    else if (k + 1 < bins && v[i] >= edge(k + 1)) k++;
+    if (k > 0 && v[i] < edge(k))
+      k--;
+    else if (k + 1 < bins && v[i] >= edge(k + 1))
+      k++;
     counts[k] += w ? w[i] : T(1);
   }
 }
 
 void check_floats(const Tensor& x, const char* op) {
   FL_CHECK(!x.is_meta(), ErrorKind::NotImplemented, op, ": can't count the values of a meta tensor");
-  FL_CHECK(x.dtype() == DType::Float || x.dtype() == DType::Double, ErrorKind::NotImplemented, op, ": not implemented for ", info(x.dtype()).name);
+  FL_CHECK(x.dtype() == DType::Float || x.dtype() == DType::Double, ErrorKind::NotImplemented, op,
+           ": not implemented for ", info(x.dtype()).name);
 }
 
 Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
@@ -91,25 +102,32 @@ Tensor histc_op(const Tensor& input, int64_t bins, Scalar min, Scalar max) {
     settle_range<T>(x, 1, &low, &high, "histc");
     count_even<T>(x, Tensor(), low, high, bins, out.data<T>());
   };
-  if (x.dtype() == DType::Float) run.template operator()<float>();
-  else run.template operator()<double>();
+  if (x.dtype() == DType::Float)
+    run.template operator()<float>();
+  else
+    run.template operator()<double>();
   return raw_cast(out, input.dtype());
 }
 
 Tensor counted_weights(const Tensor& input, const Tensor& weight) {
   if (!weight.defined()) return weight;
-  FL_CHECK(equal(weight.sizes(), input.sizes()), "histogram: weight tensor has sizes ", shape_text(weight.sizes()), ", the input ", shape_text(input.sizes()));
-  FL_CHECK(weight.dtype() == input.dtype(), "histogram: weight and input must have the same type, got ", info(weight.dtype()).name, " and ", info(input.dtype()).name);
+  FL_CHECK(equal(weight.sizes(), input.sizes()), "histogram: weight tensor has sizes ", shape_text(weight.sizes()),
+           ", the input ", shape_text(input.sizes()));
+  FL_CHECK(weight.dtype() == input.dtype(), "histogram: weight and input must have the same type, got ",
+           info(weight.dtype()).name, " and ", info(input.dtype()).name);
   return raw_contiguous(weight);
 }
 // Counts to densities: over their sum and the bins' widths.
-template <class T> void to_density(T* counts, const T* edges, int64_t bins) {
+template <class T>
+void to_density(T* counts, const T* edges, int64_t bins) {
   T total = 0;
   for (int64_t i = 0; i < bins; i++) total += counts[i];
   for (int64_t i = 0; i < bins; i++) counts[i] /= (edges[i + 1] - edges[i]) * total;
 }
 
-std::tuple<Tensor, Tensor> histogram_even(const Tensor& input, int64_t bins, std::optional<std::span<const double>> range, const Tensor& weight, bool density) {
+std::tuple<Tensor, Tensor> histogram_even(const Tensor& input, int64_t bins,
+                                          std::optional<std::span<const double>> range, const Tensor& weight,
+                                          bool density) {
   FL_CHECK(bins > 0, "histogram: bins must be > 0, got ", bins);
   check_floats(input, "histogram");
   FL_CHECK(!range || range->size() == 2, "histogram: range should have 2 elements, got ", range ? range->size() : 0);
@@ -126,14 +144,20 @@ std::tuple<Tensor, Tensor> histogram_even(const Tensor& input, int64_t bins, std
     count_even<T>(x, w, low, high, bins, counts.data<T>());
     if (density) to_density(counts.data<T>(), edges.data<T>(), bins);
   };
-  if (x.dtype() == DType::Float) run.template operator()<float>();
-  else run.template operator()<double>();
+  if (x.dtype() == DType::Float)
+    run.template operator()<float>();
+  else
+    run.template operator()<double>();
   return {counts, edges};
 }
-std::tuple<Tensor, Tensor> histogram_edges(const Tensor& input, const Tensor& bins, const Tensor& weight, bool density) {
+std::tuple<Tensor, Tensor> histogram_edges(const Tensor& input, const Tensor& bins, const Tensor& weight,
+                                           bool density) {
   check_floats(input, "histogram");
-  FL_CHECK(bins.dim() == 1 && bins.numel() > 0, "histogram: bins tensor should have one dimension and at least one element, got sizes ", shape_text(bins.sizes()));
-  FL_CHECK(bins.dtype() == input.dtype(), "histogram: bins and input must have the same type, got ", info(bins.dtype()).name, " and ", info(input.dtype()).name);
+  FL_CHECK(bins.dim() == 1 && bins.numel() > 0,
+           "histogram: bins tensor should have one dimension and at least one element, got sizes ",
+           shape_text(bins.sizes()));
+  FL_CHECK(bins.dtype() == input.dtype(), "histogram: bins and input must have the same type, got ",
+           info(bins.dtype()).name, " and ", info(input.dtype()).name);
   Tensor w = counted_weights(input, weight), x = raw_contiguous(input), edges = raw_contiguous(bins);
   int64_t n = edges.numel() - 1, sizes[1] = {n};
   Tensor counts = zeros(sizes, x.dtype());
@@ -146,8 +170,10 @@ std::tuple<Tensor, Tensor> histogram_edges(const Tensor& input, const Tensor& bi
     }
     if (density) to_density(counts.data<T>(), e, n);
   };
-  if (x.dtype() == DType::Float) run.template operator()<float>();
-  else run.template operator()<double>();
+  if (x.dtype() == DType::Float)
+    run.template operator()<float>();
+  else
+    run.template operator()<double>();
   return {counts, raw_clone(edges)};
 }
 
@@ -165,18 +191,37 @@ Tensor count_nonzero_dim(const Tensor& input, std::optional<int64_t> dim) {
 }
 
 const Declare ops([] {
-  Define("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor").kernel<bincount_op>().constant_outputs(~0u)
+  Define("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor")
+      .kernel<bincount_op>()
+      .constant_outputs(~0u)
       .doc("How often each number from 0 occurs, or the sum of the weights where it does.");
-  Define("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor").kernel<histc_op>().out().constant_outputs(~0u)
+  Define("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
+      .kernel<histc_op>()
+      .out()
+      .constant_outputs(~0u)
       .doc("Counts of the values in bins of equal width between min and max, by default of the values.");
-  Define("histogram(Tensor input, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")
-      .kernel<histogram_even>().out().constant_outputs(~0u)
-      .doc("Counts, weights or densities of the values in bins: so many of equal width, or between the edges in a tensor.");
-  Define("histogram.bins_tensor(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")
-      .kernel<histogram_edges>().out().constant_outputs(~0u);
-  Define("count_nonzero(Tensor input, int? dim=None) -> Tensor").kernel<count_nonzero_dim>().constant_outputs(~0u)
+  Define(
+      "histogram(Tensor input, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor "
+      "hist, Tensor bin_edges)")
+      .kernel<histogram_even>()
+      .out()
+      .constant_outputs(~0u)
+      .doc(
+          "Counts, weights or densities of the values in bins: so many of equal width, or between the edges in a "
+          "tensor.");
+  Define(
+      "histogram.bins_tensor(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+      "Tensor bin_edges)")
+      .kernel<histogram_edges>()
+      .out()
+      .constant_outputs(~0u);
+  Define("count_nonzero(Tensor input, int? dim=None) -> Tensor")
+      .kernel<count_nonzero_dim>()
+      .constant_outputs(~0u)
       .doc("How many elements are not zero, in all of the tensor or along dim.");
-  Define("count_nonzero.dim_IntList(Tensor input, int[] dim) -> Tensor").kernel<count_nonzero_dims>().constant_outputs(~0u);
+  Define("count_nonzero.dim_IntList(Tensor input, int[] dim) -> Tensor")
+      .kernel<count_nonzero_dims>()
+      .constant_outputs(~0u);
 });
 
 }  // namespace

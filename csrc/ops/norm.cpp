@@ -19,29 +19,39 @@ bool has_extreme(const Tensor& y) {
 }
 
 // The norm of |x| / m times m, for the largest m: nothing overflows or vanishes on the way.
-template <class F> Tensor scaled(const Tensor& a, uint64_t mask, bool keepdim, F norm) {
+template <class F>
+Tensor scaled(const Tensor& a, uint64_t mask, bool keepdim, F norm) {
   Tensor top = reduce(Reduction::Max, a, mask, true, a.dtype());
   top = where((top == 0.0) | (top == kInf), 1.0, top);
   Tensor y = norm(a / top);
   return y * (keepdim ? top : reshape(top, y.sizes()));
 }
 
-Tensor vector_norm(const Tensor& input, Scalar order, std::optional<IntList> dim, bool keepdim, std::optional<DType> dtype) {
-  FL_CHECK(is_differentiable(input.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", info(input.dtype()).name);
+Tensor vector_norm(const Tensor& input, Scalar order, std::optional<IntList> dim, bool keepdim,
+                   std::optional<DType> dtype) {
+  FL_CHECK(is_differentiable(input.dtype()),
+           "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", info(input.dtype()).name);
   FL_CHECK(!order.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   if (dtype) {
-    FL_CHECK(is_differentiable(*dtype), "linalg.vector_norm: dtype should be floating point or complex. Got ", info(*dtype).name);
-    FL_CHECK(is_complex(*dtype) == input.is_complex(), "linalg.vector_norm: dtype ", info(*dtype).name, " and the input's type ", info(input.dtype()).name, " must both be real or both complex");
-    FL_CHECK(promote(*dtype, input.dtype()) == *dtype, "linalg.vector_norm: the dtype of the input (", info(input.dtype()).name, ") should be convertible without narrowing to the specified dtype (", info(*dtype).name, ")");
+    FL_CHECK(is_differentiable(*dtype), "linalg.vector_norm: dtype should be floating point or complex. Got ",
+             info(*dtype).name);
+    FL_CHECK(is_complex(*dtype) == input.is_complex(), "linalg.vector_norm: dtype ", info(*dtype).name,
+             " and the input's type ", info(input.dtype()).name, " must both be real or both complex");
+    FL_CHECK(promote(*dtype, input.dtype()) == *dtype, "linalg.vector_norm: the dtype of the input (",
+             info(input.dtype()).name, ") should be convertible without narrowing to the specified dtype (",
+             info(*dtype).name, ")");
   }
   NoGrad guard;
   double p = order.to_double();
   uint64_t mask = dims_mask(input, dim, "linalg.vector_norm");
   DType t = dtype.value_or(input.dtype()), result = real_of(t);
   if (input.numel() == 0 && (p < 0 || p == kInf)) {
-    FL_CHECK(dim && !dim->empty(), "linalg.vector_norm: cannot compute the ", p, " norm on an empty tensor because the operation does not have an identity");
+    FL_CHECK(dim && !dim->empty(), "linalg.vector_norm: cannot compute the ", p,
+             " norm on an empty tensor because the operation does not have an identity");
     for (int64_t d = 0; d < input.dim(); d++)
-      FL_CHECK(!(mask >> d & 1) || input->sizes[d], "linalg.vector_norm: cannot compute the ", p, " norm on the dimension ", d, " because this dimension is empty and the operation does not have an identity");
+      FL_CHECK(!(mask >> d & 1) || input->sizes[d], "linalg.vector_norm: cannot compute the ", p,
+               " norm on the dimension ", d,
+               " because this dimension is empty and the operation does not have an identity");
   }
   if (input.is_meta()) return empty(kept_sizes(input, mask, keepdim), result, input.device());
   Tensor x = raw_cast(input, t);
@@ -51,14 +61,18 @@ Tensor vector_norm(const Tensor& input, Scalar order, std::optional<IntList> dim
   if (p == 2) {
     Tensor y = reduce(Reduction::Norm2, x, mask, keepdim, result);
     // Squares of doubles leave their range; those of floats, added as doubles, don't.
-    if (x.dtype() == DType::Double && x.numel() && has_extreme(y)) y = scaled(abs(x), mask, keepdim, [&](const Tensor& a) { return reduce(Reduction::Norm2, a, mask, keepdim, result); });
+    if (x.dtype() == DType::Double && x.numel() && has_extreme(y))
+      y = scaled(abs(x), mask, keepdim,
+                 [&](const Tensor& a) { return reduce(Reduction::Norm2, a, mask, keepdim, result); });
     return y;
   }
   Tensor a = abs(x);
   if (p == kInf) return reduce(Reduction::Max, a, mask, keepdim, result);
   if (p == -kInf) return reduce(Reduction::Min, a, mask, keepdim, result);
   a = raw_cast(a, result == DType::Double ? result : DType::Float);
-  auto norm = [&](const Tensor& v) { return pow(reduce(Reduction::Sum, pow(v, Scalar(p)), mask, keepdim, a.dtype()), Scalar(1 / p)); };
+  auto norm = [&](const Tensor& v) {
+    return pow(reduce(Reduction::Sum, pow(v, Scalar(p)), mask, keepdim, a.dtype()), Scalar(1 / p));
+  };
   return raw_cast(p > 0 && a.numel() ? scaled(a, mask, keepdim, norm) : norm(a), result);
 }
 
@@ -102,7 +116,8 @@ Tensor renorm_op(const Tensor& input, Scalar p, int64_t dim, Scalar maxnorm) {
   FL_CHECK(!p.is_complex() && p.to_double() > 0, "renorm: non-positive-norm not supported, got p = ", p);
   FL_CHECK(!maxnorm.is_complex() && maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
   FL_CHECK(input.dim() > 1, "renorm: input needs at least 2 dimensions, got ", input.dim(), " dimensions");
-  FL_CHECK(is_differentiable(input.dtype()), "renorm: expected a floating point or complex tensor, got ", info(input.dtype()).name);
+  FL_CHECK(is_differentiable(input.dtype()), "renorm: expected a floating point or complex tensor, got ",
+           info(input.dtype()).name);
   int64_t d = wrap_dim(dim, input.dim(), "renorm");
   Dims others;
   for (int64_t k = 0; k < input.dim(); k++)
@@ -116,11 +131,21 @@ Tensor renorm_op(const Tensor& input, Scalar p, int64_t dim, Scalar maxnorm) {
 }
 
 const Declare ops([] {
-  Define("linalg.vector_norm(Tensor x, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor").kernel<vector_norm>().out()
-      .vjp("x result", vector_norm_back).node("LinalgVectorNormBackward0")
+  Define(
+      "linalg.vector_norm(Tensor x, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+      "Tensor")
+      .kernel<vector_norm>()
+      .out()
+      .vjp("x result", vector_norm_back)
+      .node("LinalgVectorNormBackward0")
       .doc("The norm of order ord of all elements seen as a vector, or of those along dim.");
-  Define("dist(Tensor input, Tensor other, Scalar p=2) -> Tensor").composite<dist_op>().doc("The p-norm of input - other.");
-  Define("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor").composite<renorm_op>().in_place().out()
+  Define("dist(Tensor input, Tensor other, Scalar p=2) -> Tensor")
+      .composite<dist_op>()
+      .doc("The p-norm of input - other.");
+  Define("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor")
+      .composite<renorm_op>()
+      .in_place()
+      .out()
       .doc("The slices along dim, scaled down to maxnorm where their p-norm is larger.");
 });
 

@@ -16,8 +16,10 @@ uint64_t dims_mask(const Tensor& x, std::optional<IntList> dims, const char* op)
 Dims kept_sizes(const Tensor& x, uint64_t mask, bool keepdim) {
   Dims sizes;
   for (int64_t d = 0; d < x.dim(); d++) {
-    if (!(mask >> d & 1)) sizes.push_back(x->sizes[d]);
-    else if (keepdim) sizes.push_back(1);
+    if (!(mask >> d & 1))
+      sizes.push_back(x->sizes[d]);
+    else if (keepdim)
+      sizes.push_back(1);
   }
   return sizes;
 }
@@ -42,7 +44,8 @@ DType reduction_type(Reduction kind, DType t) {
 
 Tensor reduce(Reduction kind, const Tensor& x, uint64_t mask, bool keepdim, DType result, ReduceParams params) {
   bool whole = mask == all_dims(x);
-  Tensor out = whole && !keepdim ? empty({}, result, x.device()) : empty(kept_sizes(x, mask, keepdim), result, x.device());
+  Tensor out =
+      whole && !keepdim ? empty({}, result, x.device()) : empty(kept_sizes(x, mask, keepdim), result, x.device());
   if (out.is_meta()) return out;
   DType computed = reduction_type(kind, x.dtype());
   const ReduceLoops* loops = reduce_loops[static_cast<int>(kind)][static_cast<int>(computed)];
@@ -84,7 +87,8 @@ int64_t reduced_count(IntList sizes, uint64_t mask) {
 }
 
 void check_not_empty(const Tensor& x, int64_t dim, const char* op) {
-  FL_CHECK(x.dim() == 0 || x->sizes[dim] != 0, ErrorKind::Index, op, ": expected reduction dim ", dim, " to have non-zero size, got sizes ", shape_text(x.sizes()));
+  FL_CHECK(x.dim() == 0 || x->sizes[dim] != 0, ErrorKind::Index, op, ": expected reduction dim ", dim,
+           " to have non-zero size, got sizes ", shape_text(x.sizes()));
 }
 
 DType sum_type(const Tensor& x, std::optional<DType> dtype) {

@@ -32,8 +32,8 @@ Tensor raw_cast(const Tensor& x, DType dtype);
 // The gradient of what picked elements at `indices` along a dimension.
 Tensor pick_backward(const Tensor& g, const Tensor& indices, IntList sizes, int64_t dim, bool keepdim);
 
-// The gradient of the p-norm y of x over the dimensions in mask; y and the incoming g have x's dimensions. Where y is 0 so is
-// the gradient: the subgradient of least norm.
+// The gradient of the p-norm y of x over the dimensions in mask; y and the incoming g have x's dimensions. Where y is 0
+// so is the gradient: the subgradient of least norm.
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p, uint64_t mask);
 
 }  // namespace fl

@@ -11,7 +11,8 @@ ScanTable scan_table;
 namespace {
 
 // Calls f(offset, stride, columns) for the columns along `dim` of a contiguous tensor, several side by side.
-template <class F> void over_columns(const Tensor& x, int64_t dim, F f) {
+template <class F>
+void over_columns(const Tensor& x, int64_t dim, F f) {
   constexpr int64_t kGrain = 16384;
   int64_t outer = 1, n = 1, inner = 1;
   for (int64_t d = 0; d < x.dim(); d++) (d < dim ? outer : d == dim ? n : inner) *= x->sizes[d];
@@ -38,14 +39,20 @@ Tensor scan(Scan kind, const Tensor& input, int64_t dim, DType t, const char* op
   }
   return raw_cast(y, t);
 }
-Tensor cumsum_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) { return scan(Scan::Sum, input, dim, sum_type(input, dtype), "cumsum"); }
-Tensor cumprod_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) { return scan(Scan::Product, input, dim, sum_type(input, dtype), "cumprod"); }
+Tensor cumsum_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  return scan(Scan::Sum, input, dim, sum_type(input, dtype), "cumsum");
+}
+Tensor cumprod_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  return scan(Scan::Product, input, dim, sum_type(input, dtype), "cumprod");
+}
 Tensor logcumsumexp_op(const Tensor& input, int64_t dim) {
-  FL_CHECK(is_differentiable(input.dtype()), ErrorKind::NotImplemented, "logcumsumexp: not implemented for ", info(input.dtype()).name);
+  FL_CHECK(is_differentiable(input.dtype()), ErrorKind::NotImplemented, "logcumsumexp: not implemented for ",
+           info(input.dtype()).name);
   return scan(Scan::LogSumExp, input, dim, input.dtype(), "logcumsumexp");
 }
 
-template <bool smallest> std::tuple<Tensor, Tensor> extreme_scan(const Tensor& input, int64_t dim) {
+template <bool smallest>
+std::tuple<Tensor, Tensor> extreme_scan(const Tensor& input, int64_t dim) {
   const char* op = smallest ? "cummin" : "cummax";
   FL_CHECK(!input.is_complex(), ErrorKind::NotImplemented, op, ": not implemented for ", info(input.dtype()).name);
   int64_t d = wrap_dim(dim, input.dim(), op);
@@ -66,7 +73,8 @@ template <bool smallest> std::tuple<Tensor, Tensor> extreme_scan(const Tensor& i
 Tensor affine_scan(const Tensor& scale, const Tensor& offset, int64_t dim, bool reverse) {
   if (offset.is_meta()) return empty(offset.sizes(), offset.dtype(), offset.device());
   DType t = offset.dtype(), computed = is_complex(t) || t == DType::Double ? t : DType::Float;
-  Tensor a = raw_contiguous(raw_cast(scale, computed)), b = raw_contiguous(raw_cast(offset, computed)), y = empty(b.sizes(), computed);
+  Tensor a = raw_contiguous(raw_cast(scale, computed)), b = raw_contiguous(raw_cast(offset, computed)),
+         y = empty(b.sizes(), computed);
   int64_t item = b.item_size();
   AffineLoop loop = scan_table.affine[static_cast<int>(computed)];
   if (y.numel()) {
@@ -121,7 +129,8 @@ void logcumsumexp_back(Vjp& v) {
   };
   int64_t n = x.size(dim);
   if (n == 0) return v.set(0, g);
-  Tensor steps = ratio(narrow(y, dim, 0, n - 1), narrow(y, dim, 1, n - 1)), edge = zeros(narrow(y, dim, 0, 1).sizes(), y.dtype(), y.device());
+  Tensor steps = ratio(narrow(y, dim, 0, n - 1), narrow(y, dim, 1, n - 1)),
+         edge = zeros(narrow(y, dim, 0, 1).sizes(), y.dtype(), y.device());
   Tensor t = affine(conj(cat({steps, edge}, dim)), g, dim, true);
   v.set(0, conj(ratio(x, y)) * t);
 }
@@ -149,7 +158,9 @@ Tensor prod_over(const Tensor& x, uint64_t mask, bool keepdim, std::optional<DTy
   bool same = is_integral(x.dtype(), true) == is_integral(t, true) && is_complex(x.dtype()) == is_complex(t);
   return reduce(Reduction::Prod, same ? x : raw_cast(x, t), mask, keepdim, t);
 }
-Tensor prod_all(const Tensor& input, std::optional<DType> dtype) { return prod_over(input, all_dims(input), false, dtype); }
+Tensor prod_all(const Tensor& input, std::optional<DType> dtype) {
+  return prod_over(input, all_dims(input), false, dtype);
+}
 Tensor prod_dim(const Tensor& input, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   int64_t d = wrap_dim(dim, input.dim(), "prod");
   return prod_over(input, input.dim() ? uint64_t(1) << d : 0, keepdim, dtype);
@@ -187,21 +198,49 @@ void prod_dim_back(Vjp& v) {
 }
 
 const Declare ops([] {
-  Define("cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor").kernel<cumsum_op>().in_place().out().vjp("", cumsum_back)
+  Define("cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor")
+      .kernel<cumsum_op>()
+      .in_place()
+      .out()
+      .vjp("", cumsum_back)
       .doc("The running sum along dim. Integers are added as int64.");
-  Define("cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor").kernel<cumprod_op>().in_place().out().vjp("input", cumprod_back)
+  Define("cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor")
+      .kernel<cumprod_op>()
+      .in_place()
+      .out()
+      .vjp("input", cumprod_back)
       .doc("The running product along dim. Integers are multiplied as int64.");
-  Define("logcumsumexp(Tensor input, int dim) -> Tensor").kernel<logcumsumexp_op>().out().vjp("input result", logcumsumexp_back)
+  Define("logcumsumexp(Tensor input, int dim) -> Tensor")
+      .kernel<logcumsumexp_op>()
+      .out()
+      .vjp("input result", logcumsumexp_back)
       .doc("The logarithm of the running sum of exp(input) along dim.");
-  Define("cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)").kernel<extreme_scan<false>>().out().constant_outputs(2)
-      .vjp("result1", extreme_scan_back).doc("The running maximum along dim and where it is, the last of equals.");
-  Define("cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)").kernel<extreme_scan<true>>().out().constant_outputs(2)
-      .vjp("result1", extreme_scan_back).doc("The running minimum along dim and where it is, the last of equals.");
-  Define("_C._affine_scan(Tensor scale, Tensor offset, int dim, bool reverse) -> Tensor").kernel<affine_scan>().vjp("scale result", affine_back);
-  Define("prod(Tensor input, *, dtype? dtype=None) -> Tensor").kernel<prod_all>().out().vjp("input result", prod_all_back).node("ProdBackward0")
+  Define("cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)")
+      .kernel<extreme_scan<false>>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", extreme_scan_back)
+      .doc("The running maximum along dim and where it is, the last of equals.");
+  Define("cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)")
+      .kernel<extreme_scan<true>>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", extreme_scan_back)
+      .doc("The running minimum along dim and where it is, the last of equals.");
+  Define("_C._affine_scan(Tensor scale, Tensor offset, int dim, bool reverse) -> Tensor")
+      .kernel<affine_scan>()
+      .vjp("scale result", affine_back);
+  Define("prod(Tensor input, *, dtype? dtype=None) -> Tensor")
+      .kernel<prod_all>()
+      .out()
+      .vjp("input result", prod_all_back)
+      .node("ProdBackward0")
       .doc("The product of all elements, or along dim. Integers are multiplied as int64.");
-  Define("prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor").kernel<prod_dim>().out()
-      .vjp("input result", prod_dim_back).node("ProdBackward1");
+  Define("prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+      .kernel<prod_dim>()
+      .out()
+      .vjp("input result", prod_dim_back)
+      .node("ProdBackward1");
 });
 
 }  // namespace

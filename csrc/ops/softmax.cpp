@@ -20,7 +20,8 @@ Layout layout_of(const Tensor& x, int64_t dim) {
 }
 
 // Calls row(offset) for each row along the dimension, or columns(offset, count) where it isn't the innermost.
-template <class R, class C> void over(const Layout& l, R row, C columns) {
+template <class R, class C>
+void over(const Layout& l, R row, C columns) {
   constexpr int64_t kGrain = 16384;
   if (l.inner == 1) {
     parallel_for(0, l.outer, std::max<int64_t>(kGrain / l.n, 1), [&](int64_t begin, int64_t end) {
@@ -42,7 +43,8 @@ Tensor run_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype,
   const char* op = logarithm ? "log_softmax" : "softmax";
   int64_t d = wrap_dim(dim, input.dim(), op);
   DType t = dtype.value_or(input.dtype());
-  FL_CHECK(is_floating(t), ErrorKind::NotImplemented, op, ": not implemented for ", info(t).name, ", expected a floating type (see dtype=)");
+  FL_CHECK(is_floating(t), ErrorKind::NotImplemented, op, ": not implemented for ", info(t).name,
+           ", expected a floating type (see dtype=)");
   if (input.is_meta()) return empty(input.sizes(), t, input.device());
   DType computed = t == DType::Double ? t : DType::Float;
   Tensor x = raw_contiguous(raw_cast(input, computed));
@@ -53,12 +55,18 @@ Tensor run_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype,
     int64_t item = x.item_size();
     over(
         l, [&](int64_t at) { loops.row(x.bytes() + at * item, y.bytes() + at * item, l.n); },
-        [&](int64_t at, int64_t count) { loops.columns(x.bytes() + at * item, y.bytes() + at * item, l.n, l.inner, count); });
+        [&](int64_t at, int64_t count) {
+          loops.columns(x.bytes() + at * item, y.bytes() + at * item, l.n, l.inner, count);
+        });
   }
   return raw_cast(y, t);
 }
-Tensor softmax_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) { return run_softmax(input, dim, dtype, false); }
-Tensor log_softmax_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) { return run_softmax(input, dim, dtype, true); }
+Tensor softmax_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  return run_softmax(input, dim, dtype, false);
+}
+Tensor log_softmax_op(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  return run_softmax(input, dim, dtype, true);
+}
 
 Tensor softmax_gradient(const Tensor& grad, const Tensor& output, int64_t dim, bool logarithm) {
   if (output.is_meta()) return empty(output.sizes(), output.dtype(), output.device());
@@ -70,9 +78,13 @@ Tensor softmax_gradient(const Tensor& grad, const Tensor& output, int64_t dim, b
     Layout l = layout_of(y, wrap_dim(dim, y.dim()));
     int64_t item = y.item_size();
     over(
-        l, [&](int64_t at) { loops.row_gradient(g.bytes() + at * item, y.bytes() + at * item, r.bytes() + at * item, l.n); },
+        l,
+        [&](int64_t at) {
+          loops.row_gradient(g.bytes() + at * item, y.bytes() + at * item, r.bytes() + at * item, l.n);
+        },
         [&](int64_t at, int64_t count) {
-          loops.columns_gradient(g.bytes() + at * item, y.bytes() + at * item, r.bytes() + at * item, l.n, l.inner, count);
+          loops.columns_gradient(g.bytes() + at * item, y.bytes() + at * item, r.bytes() + at * item, l.n, l.inner,
+                                 count);
         });
   }
   return raw_cast(r, t);
@@ -80,7 +92,8 @@ Tensor softmax_gradient(const Tensor& grad, const Tensor& output, int64_t dim, b
 
 const Op gradient("_C._softmax_gradient");
 
-template <bool logarithm> void softmax_back(Vjp& v) {
+template <bool logarithm>
+void softmax_back(Vjp& v) {
   if (v.needs(0)) v.set(0, cast(gradient(v.grad(), v.output(), v.integer(1), logarithm), v.dtype(0)));
 }
 void gradient_back(Vjp& v) {
@@ -90,13 +103,16 @@ void gradient_back(Vjp& v) {
   auto total = [&](const Tensor& t) { return y.dim() ? sum(t, dims, true) : t; };
   if (v.needs(0)) v.set(0, logarithm ? h - total(h * exp(y)) : gradient(h, y, dims[0], false));
   if (!v.needs(1)) return;
-  if (logarithm) v.set(1, -(exp(y) * h * total(g)));
-  else v.set(1, h * (g - total(g * y)) - g * total(h * y));
+  if (logarithm)
+    v.set(1, -(exp(y) * h * total(g)));
+  else
+    v.set(1, h * (g - total(g * y)) - g * total(h * y));
 }
 
 // The dimension that nn.functional takes where none is given: a habit PyTorch warns about.
 int64_t implicit_dim(const Tensor& x, const char* op) {
-  std::string text = std::string("Implicit dimension choice for ") + op + " has been deprecated. Change the call to include dim=X as an argument.";
+  std::string text = std::string("Implicit dimension choice for ") + op +
+                     " has been deprecated. Change the call to include dim=X as an argument.";
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
   return x.dim() == 0 || x.dim() == 1 || x.dim() == 3 ? 0 : 1;
 }
@@ -148,22 +164,39 @@ Tensor special_logsumexp(const Tensor& input, IntList dim, bool keepdim) {
 }
 
 const Declare ops([] {
-  Define("softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor").kernel<softmax_op>().out().vjp("result", softmax_back<false>)
+  Define("softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor")
+      .kernel<softmax_op>()
+      .out()
+      .vjp("result", softmax_back<false>)
       .doc("exp(input) scaled so that it sums to one along dim.");
-  Define("log_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor").kernel<log_softmax_op>().out().vjp("result", softmax_back<true>)
+  Define("log_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor")
+      .kernel<log_softmax_op>()
+      .out()
+      .vjp("result", softmax_back<true>)
       .doc("The logarithm of softmax, computed without leaving the logarithms.");
-  Define("_C._softmax_gradient(Tensor grad, Tensor output, int dim, bool logarithm) -> Tensor").kernel<softmax_gradient>().vjp("grad output", gradient_back);
-  Define("nn.softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor").composite<nn_softmax>()
+  Define("_C._softmax_gradient(Tensor grad, Tensor output, int dim, bool logarithm) -> Tensor")
+      .kernel<softmax_gradient>()
+      .vjp("grad output", gradient_back);
+  Define("nn.softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor")
+      .composite<nn_softmax>()
       .doc("exp(input) scaled so that it sums to one along dim.");
-  Define("nn.log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor").composite<nn_log_softmax>()
+  Define("nn.log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor")
+      .composite<nn_log_softmax>()
       .doc("The logarithm of softmax, computed without leaving the logarithms.");
-  Define("special.softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor").composite<special_softmax>()
+  Define("special.softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor")
+      .composite<special_softmax>()
       .doc("exp(input) scaled so that it sums to one along dim.");
-  Define("special.log_softmax(Tensor input, int dim, *, dtype? dtype=None) -> Tensor").composite<special_log_softmax>()
+  Define("special.log_softmax(Tensor input, int dim, *, dtype? dtype=None) -> Tensor")
+      .composite<special_log_softmax>()
       .doc("The logarithm of softmax, computed without leaving the logarithms.");
-  Define("logsumexp(Tensor input, int[1] dim, bool keepdim=False) -> Tensor").kernel<logsumexp_op>().out().vjp("input result", logsumexp_back)
+  Define("logsumexp(Tensor input, int[1] dim, bool keepdim=False) -> Tensor")
+      .kernel<logsumexp_op>()
+      .out()
+      .vjp("input result", logsumexp_back)
       .doc("log(sum(exp(input))) along dim, without overflow.");
-  Define("special.logsumexp(Tensor input, int[1] dim, bool keepdim=False) -> Tensor").composite<special_logsumexp>().out()
+  Define("special.logsumexp(Tensor input, int[1] dim, bool keepdim=False) -> Tensor")
+      .composite<special_logsumexp>()
+      .out()
       .doc("log(sum(exp(input))) along dim, without overflow.");
 });
 

@@ -11,7 +11,8 @@ enum class Metric : uint8_t { Hamming, Manhattan, Euclidean, Chebyshev, Minkowsk
 inline constexpr int64_t kDistanceStride = 16;
 struct DistanceLoops {
   void (*of_float)(const float* a, const float* b, int64_t columns, int64_t stride, int64_t n, double p, float* out);
-  void (*of_double)(const double* a, const double* b, int64_t columns, int64_t stride, int64_t n, double p, double* out);
+  void (*of_double)(const double* a, const double* b, int64_t columns, int64_t stride, int64_t n, double p,
+                    double* out);
 };
 extern DistanceLoops distance_loops[5];
 

@@ -13,8 +13,8 @@ const ReduceLoops* reduce_loops[kReductions][kNumDTypes];
 
 namespace {
 
-constexpr int64_t kGrain = 32768;      // elements worth a task of their own
-constexpr int64_t kRun = 16384;        // elements, and rows below, summed into one accumulator before it is merged
+constexpr int64_t kGrain = 32768;  // elements worth a task of their own
+constexpr int64_t kRun = 16384;    // elements, and rows below, summed into one accumulator before it is merged
 constexpr int64_t kRowRun = 512;
 constexpr int64_t kStageElements = 1024, kStageColumns = 128, kColumns = 1024;
 
@@ -37,7 +37,8 @@ int coalesce(Dim* dims, int n) {
   int last = -1;
   for (int i = 0; i < n; i++) {
     if (dims[i].size == 1) continue;
-    if (last >= 0 && dims[last].stride == dims[i].size * dims[i].stride && dims[last].out_stride == dims[i].size * dims[i].out_stride) {
+    if (last >= 0 && dims[last].stride == dims[i].size * dims[i].stride &&
+        dims[last].out_stride == dims[i].size * dims[i].out_stride) {
       dims[last] = {dims[last].size * dims[i].size, dims[i].stride, dims[i].out_stride};
     } else {
       dims[++last] = dims[i];
@@ -67,7 +68,8 @@ void reduce_run(const Walk& w, const char* in, int64_t n, int64_t stride, char* 
   }
 }
 
-void reduce_rows(const Walk& w, const char* in, int64_t rows, int64_t row_stride, int64_t columns, int64_t stride, char* accumulators) {
+void reduce_rows(const Walk& w, const char* in, int64_t rows, int64_t row_stride, int64_t columns, int64_t stride,
+                 char* accumulators) {
   const ReduceLoops& l = *w.loops;
   bool plain = w.stored == l.computed;
   if (plain && stride == w.item) return l.rows(in, rows, row_stride, columns, accumulators);
@@ -93,7 +95,8 @@ void reduce_rows(const Walk& w, const char* in, int64_t rows, int64_t row_stride
 
 // The reduced elements begin ... end, in the order of w.reduced, for `columns` outputs that lie `stride` apart in the
 // input (columns 0: a single output, whose elements form runs).
-void reduce_range(const Walk& w, const char* in, int64_t begin, int64_t end, int64_t columns, int64_t stride, char* accumulators) {
+void reduce_range(const Walk& w, const char* in, int64_t begin, int64_t end, int64_t columns, int64_t stride,
+                  char* accumulators) {
   int n = w.reduced_count;
   Dim last = n ? w.reduced[n - 1] : Dim{1, w.item, 0};
   int64_t width = columns ? columns : 1;
@@ -113,17 +116,21 @@ void reduce_range(const Walk& w, const char* in, int64_t begin, int64_t end, int
       into = partial;
       w.loops->start(into, width);
     }
-    if (columns) reduce_rows(w, in + offset, m, last.stride, columns, stride, into);
-    else reduce_run(w, in + offset, m, last.stride, into);
+    if (columns)
+      reduce_rows(w, in + offset, m, last.stride, columns, stride, into);
+    else
+      reduce_run(w, in + offset, m, last.stride, into);
     if (staged) w.loops->merge(accumulators, partial, width);
     begin += m;
   }
 }
 
-void store(const Walk& w, const char* accumulators, int64_t n, const Tensor& out, int64_t at, int64_t out_stride, const ReduceParams& params) {
+void store(const Walk& w, const char* accumulators, int64_t n, const Tensor& out, int64_t at, int64_t out_stride,
+           const ReduceParams& params) {
   const ReduceLoops& l = *w.loops;
   int64_t size = out.item_size();
-  if (out.dtype() == l.result && (out_stride == 1 || n == 1)) return l.finish(accumulators, n, out.bytes() + at * size, params);
+  if (out.dtype() == l.result && (out_stride == 1 || n == 1))
+    return l.finish(accumulators, n, out.bytes() + at * size, params);
   alignas(64) char finished[kStageColumns * 16], converted[kStageColumns * 16];
   for (int64_t i = 0; i < n; i += kStageColumns) {
     int64_t m = std::min(n - i, kStageColumns);
@@ -216,7 +223,8 @@ void run_reduction(const ReduceLoops& loops, const Tensor& in, uint64_t mask, co
     locate(group, &at, &m);
     char* first = partials.get() + group * pieces * width * bytes;
     for (int64_t step = 1; step < pieces; step *= 2)
-      for (int64_t i = 0; i + step < pieces; i += 2 * step) loops.merge(first + i * width * bytes, first + (i + step) * width * bytes, m);
+      for (int64_t i = 0; i + step < pieces; i += 2 * step)
+        loops.merge(first + i * width * bytes, first + (i + step) * width * bytes, m);
     store(w, first, m, out, at, row.out_stride, params);
   }
 }

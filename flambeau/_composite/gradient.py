@@ -14,8 +14,8 @@ def gradient(input, spacing, dim, edge_order):
     """The derivatives of samples along each of the dimensions `dim` (all by default), as a tuple.
 
     Inside by central differences, at the borders by one-sided ones of `edge_order` 1 or 2. `spacing` is a distance, one
-    for each dimension, or one tensor of coordinates for each. Raises RuntimeError where there are too few samples or the
-    arguments don't fit.
+    for each dimension, or one tensor of coordinates for each. Raises RuntimeError where there are too few samples or
+    the arguments don't fit.
 
     >>> torch.gradient(torch.tensor([0.0, 1.0, 4.0, 9.0]))
     (tensor([1., 2., 4., 5.]),)
@@ -29,7 +29,7 @@ def gradient(input, spacing, dim, edge_order):
     for d in dims:
         if input.size(d) < edge_order + 1:
             raise RuntimeError(
-                f"torch.gradient expected each dimension size to be at least edge_order+1, got {input.size(d)} for dim {d}"
+                f"torch.gradient needs at least edge_order + 1 samples along a dimension, got {input.size(d)} along {d}"
             )
     steps = _steps(input, spacing, dims)
     return tuple(_along(input, d, step, edge_order) for d, step in zip(dims, steps, strict=True))

@@ -13,7 +13,8 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 @op(
-    "quantile(Tensor input, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    "quantile(Tensor input, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') "
+    "-> Tensor",
     out=True,
 )
 def quantile(input, q, dim, keepdim, interpolation):
@@ -29,7 +30,8 @@ def quantile(input, q, dim, keepdim, interpolation):
 
 
 @op(
-    "nanquantile(Tensor input, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    "nanquantile(Tensor input, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') "
+    "-> Tensor",
     out=True,
 )
 def nanquantile(input, q, dim, keepdim, interpolation):
@@ -70,7 +72,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip_nan):
     if skip_nan:
         ranks = ranks * (size - 1 - missing.sum(-1, keepdim=True)).clamp(min=0)
     else:
-        ranks = (ranks * (size - 1)).expand(ordered.shape[:-1] + (q.numel(),))
+        ranks = (ranks * (size - 1)).expand((*ordered.shape[:-1], q.numel()))
         ranks = ranks.masked_fill(missing.any(-1, keepdim=True), size - 1)
     found = _interpolated(ordered, ranks, interpolation)
     found = found.movedim(-1, 0)
@@ -104,8 +106,8 @@ def _interpolated(ordered, ranks, interpolation):
 def cov(input, correction, fweights, aweights):
     """The covariances of the rows of a matrix, whose columns are observations.
 
-    `fweights` says how often an observation counts, `aweights` how much. Raises RuntimeError for more than two dimensions
-    and for weights that don't fit.
+    `fweights` says how often an observation counts, `aweights` how much. Raises RuntimeError for more than two
+    dimensions and for weights that don't fit.
 
     >>> torch.cov(torch.tensor([[0.0, 2.0], [1.0, 3.0]]))
     tensor([[2., 2.],
@@ -151,7 +153,9 @@ def _cov_weights(count, fweights, aweights):
         if weights.dim() > 1:
             raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {weights.dim()}")
         if weights.numel() != count:
-            raise RuntimeError(f"cov(): expected {name} to have one weight for each of {count} observations, got {weights.numel()}")
+            raise RuntimeError(
+                f"cov(): expected {name} to have one weight for each of {count} observations, got {weights.numel()}"
+            )
         if bool((weights < 0).any()):
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if fweights is not None and (fweights.is_floating_point() or fweights.is_complex()):
@@ -191,8 +195,8 @@ def corrcoef(input):
 def histogramdd(input, bins, range, weight, density):
     """Counts, weights or densities of points (..., N) in a grid of N dimensions.
 
-    `bins` is a number for all dimensions, one for each, or a list of tensors with the edges; `range` holds the smallest and
-    the largest edge of each dimension in turn. Gives (hist, bin_edges). Raises RuntimeError where sizes don't fit.
+    `bins` is a number for all dimensions, one for each, or a list of tensors with the edges; `range` holds the smallest
+    and the largest edge of each dimension in turn. Gives (hist, bin_edges). Raises RuntimeError where sizes don't fit.
 
     >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
@@ -204,7 +208,9 @@ def histogramdd(input, bins, range, weight, density):
     points = input.reshape(-1, width)
     bins = [bins] * width if isinstance(bins, int) else list(bins)
     if len(bins) != width:
-        raise RuntimeError(f"histogramdd: expected {width} sequences of bin edges or sizes for {width} dimensions, got {len(bins)}")
+        raise RuntimeError(
+            f"histogramdd: expected {width} sequences of bin edges or sizes for {width} dimensions, got {len(bins)}"
+        )
     if range is not None and len(range) != 2 * width:
         raise RuntimeError(f"histogramdd: range has {len(range)} elements, expected {2 * width}")
     if weight is not None and weight.shape != input.shape[:-1]:

@@ -1,6 +1,8 @@
-// Sorting by keys: every type is mapped to unsigned integers in the same order, and an element is its key with its index.
+// Sorting by keys: every type is mapped to unsigned integers in the same order, and an element is its key with its
+// index.
 //
-// With the index as the lower part all items differ, so any sort of them is stable. NaN is the largest of all, -0 equals 0.
+// With the index as the lower part all items differ, so any sort of them is stable. NaN is the largest of all, -0
+// equals 0.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -13,7 +15,8 @@
 
 namespace fl {
 
-template <class T> auto order_key(T x) {
+template <class T>
+auto order_key(T x) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     constexpr U top = U(1) << (8 * sizeof(U) - 1);
@@ -25,8 +28,10 @@ template <class T> auto order_key(T x) {
   } else if constexpr (std::is_same_v<T, Bool>) {
     return uint32_t(x.value != 0);
   } else if constexpr (std::is_signed_v<T>) {
-    if constexpr (sizeof(T) == 8) return uint64_t(x) ^ (uint64_t(1) << 63);
-    else return uint32_t(int32_t(x)) ^ 0x80000000u;
+    if constexpr (sizeof(T) == 8)
+      return uint64_t(x) ^ (uint64_t(1) << 63);
+    else
+      return uint32_t(int32_t(x)) ^ 0x80000000u;
   } else if constexpr (sizeof(T) == 8) {
     return uint64_t(x);
   } else {
@@ -52,11 +57,13 @@ struct WideItem {
   int64_t index() const { return at; }
   bool operator<(const WideItem& o) const { return bits < o.bits || (bits == o.bits && at < o.at); }
 };
-template <class T> inline constexpr bool is_sortable = !std::is_same_v<T, Complex<float>> && !std::is_same_v<T, Complex<double>>;
+template <class T>
+inline constexpr bool is_sortable = !std::is_same_v<T, Complex<float>> && !std::is_same_v<T, Complex<double>>;
 
-// Calls f.operator()<T, Item>(base) for the elements of a contiguous tensor, in rows of n. Keys are counted from `base`, the
-// least of them, where that lets integers of 64 bits do with 32.
-template <class F> void visit_sortable(const Tensor& x, int64_t n, F&& f) {
+// Calls f.operator()<T, Item>(base) for the elements of a contiguous tensor, in rows of n. Keys are counted from
+// `base`, the least of them, where that lets integers of 64 bits do with 32.
+template <class F>
+void visit_sortable(const Tensor& x, int64_t n, F&& f) {
   visit_dtype(x.dtype(), [&]<class T>() {
     if constexpr (is_sortable<T>) {
       bool short_index = n <= int64_t(UINT32_MAX);
@@ -70,7 +77,8 @@ template <class F> void visit_sortable(const Tensor& x, int64_t n, F&& f) {
             least = v[i] < least ? v[i] : least;
             most = v[i] > most ? v[i] : most;
           }
-          if (order_key(most) - order_key(least) <= UINT32_MAX) return f.template operator()<T, PackedItem>(order_key(least));
+          if (order_key(most) - order_key(least) <= UINT32_MAX)
+            return f.template operator()<T, PackedItem>(order_key(least));
         }
       }
       f.template operator()<T, WideItem>(uint64_t(0));
@@ -78,7 +86,8 @@ template <class F> void visit_sortable(const Tensor& x, int64_t n, F&& f) {
   });
 }
 
-template <class T, class Item> void load_items(const T* x, int64_t n, int64_t stride, bool descending, uint64_t base, Item* items) {
+template <class T, class Item>
+void load_items(const T* x, int64_t n, int64_t stride, bool descending, uint64_t base, Item* items) {
   using Key = decltype(items->key());
   for (int64_t i = 0; i < n; i++) {
     Key key = Key(order_key(x[i * stride]) - base);
@@ -87,7 +96,8 @@ template <class T, class Item> void load_items(const T* x, int64_t n, int64_t st
 }
 
 // Sorts n items whose indices rise, by means of as many in `scratch`.
-template <class Item> void sort_items(Item* items, Item* scratch, int64_t n) {
+template <class Item>
+void sort_items(Item* items, Item* scratch, int64_t n) {
   if (std::is_sorted(items, items + n)) return;
   if (n < 400) {
     std::sort(items, items + n);
@@ -127,7 +137,10 @@ struct Rows {
   int64_t count() const { return outer * inner; }
   int64_t start(int64_t r, int64_t length) const { return r / inner * length * inner + r % inner; }
   // f(first row, last row) over all of them, several threads at once.
-  template <class F> void each(F f) const { parallel_for(0, count(), std::max<int64_t>(4096 / std::max<int64_t>(n, 1), 1), f); }
+  template <class F>
+  void each(F f) const {
+    parallel_for(0, count(), std::max<int64_t>(4096 / std::max<int64_t>(n, 1), 1), f);
+  }
 };
 
 }  // namespace fl

@@ -36,9 +36,15 @@ Pair sort_along(const Tensor& input, int64_t dim, bool descending) {
   return {values, indices};
 }
 Pair sort_op(const Tensor& input, int64_t dim, bool descending) { return sort_along(input, dim, descending); }
-Pair sort_stable(const Tensor& input, std::optional<bool>, int64_t dim, bool descending) { return sort_along(input, dim, descending); }
-Tensor argsort_op(const Tensor& input, int64_t dim, bool descending) { return std::get<1>(sort_along(input, dim, descending)); }
-Tensor argsort_stable(const Tensor& input, bool, int64_t dim, bool descending) { return std::get<1>(sort_along(input, dim, descending)); }
+Pair sort_stable(const Tensor& input, std::optional<bool>, int64_t dim, bool descending) {
+  return sort_along(input, dim, descending);
+}
+Tensor argsort_op(const Tensor& input, int64_t dim, bool descending) {
+  return std::get<1>(sort_along(input, dim, descending));
+}
+Tensor argsort_stable(const Tensor& input, bool, int64_t dim, bool descending) {
+  return std::get<1>(sort_along(input, dim, descending));
+}
 Tensor msort_op(const Tensor& input) {
   static const Op sort("sort");
   return sort.list(input, int64_t(0), false)[0];
@@ -47,8 +53,10 @@ void picked_back(Vjp& v, int dim_argument) {
   if (v.needs(0)) v.set(0, pick_backward(v.grad(), v.output(1), v.sizes(0), v.integer(dim_argument), true));
 }
 
-// The k first items in front. By key alone and by the algorithms PyTorch uses, so that among equals the same ones are picked.
-template <class Item> void pick_first(Item* items, int64_t n, int64_t k, bool sorted) {
+// The k first items in front. By key alone and by the algorithms PyTorch uses, so that among equals the same ones are
+// picked.
+template <class Item>
+void pick_first(Item* items, int64_t n, int64_t k, bool sorted) {
   auto before = [](const Item& a, const Item& b) { return a.key() < b.key(); };
   if (k * 64 <= n) {
     std::partial_sort(items, items + k, items + n, before);
@@ -88,17 +96,40 @@ Pair topk_op(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sor
 }
 
 const Declare ops([] {
-  Define("sort(Tensor input, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").kernel<sort_op>().out()
-      .constant_outputs(2).vjp("result1", [](Vjp& v) { picked_back(v, 1); }).node("SortBackward0")
-      .doc("The elements in rising or falling order along dim, and where they were. Equal ones stay in order; NaN is the largest.");
-  Define("sort.stable(Tensor input, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").kernel<sort_stable>()
-      .out().constant_outputs(2).vjp("result1", [](Vjp& v) { picked_back(v, 2); }).node("SortBackward0");
-  Define("argsort(Tensor input, int dim=-1, bool descending=False) -> Tensor").kernel<argsort_op>().constant_outputs(~0u)
+  Define("sort(Tensor input, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)")
+      .kernel<sort_op>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", [](Vjp& v) { picked_back(v, 1); })
+      .node("SortBackward0")
+      .doc(
+          "The elements in rising or falling order along dim, and where they were. Equal ones stay in order; NaN is "
+          "the largest.");
+  Define(
+      "sort.stable(Tensor input, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+      "indices)")
+      .kernel<sort_stable>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", [](Vjp& v) { picked_back(v, 2); })
+      .node("SortBackward0");
+  Define("argsort(Tensor input, int dim=-1, bool descending=False) -> Tensor")
+      .kernel<argsort_op>()
+      .constant_outputs(~0u)
       .doc("The indices that sort the tensor along dim.");
-  Define("argsort.stable(Tensor input, *, bool stable, int dim=-1, bool descending=False) -> Tensor").kernel<argsort_stable>().constant_outputs(~0u);
-  Define("msort(Tensor input) -> Tensor").composite<msort_op>().out().doc("The tensor sorted along its first dimension.");
-  Define("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)").kernel<topk_op>().out()
-      .constant_outputs(2).vjp("result1", [](Vjp& v) { picked_back(v, 2); })
+  Define("argsort.stable(Tensor input, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+      .kernel<argsort_stable>()
+      .constant_outputs(~0u);
+  Define("msort(Tensor input) -> Tensor")
+      .composite<msort_op>()
+      .out()
+      .doc("The tensor sorted along its first dimension.");
+  Define(
+      "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
+      .kernel<topk_op>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1", [](Vjp& v) { picked_back(v, 2); })
       .doc("The k largest or smallest elements along dim, and where they are.");
 });
 

@@ -7,18 +7,21 @@
 namespace fl {
 namespace {
 
-// What is found of n things, the values apart: which thing stands for each value, each thing's value, each value's count.
+// What is found of n things, the values apart: which thing stands for each value, each thing's value, each value's
+// count.
 struct Groups {
   std::vector<int64_t> first, group_of, counts;
 };
 
 void check_kind(const Tensor& x, const char* op) {
   FL_CHECK(!x.is_complex(), ErrorKind::NotImplemented, op, ": not implemented for ", info(x.dtype()).name);
-  FL_CHECK(!x.is_meta(), ErrorKind::NotImplemented, op, ": the size of the result depends on values, which meta tensors don't have");
+  FL_CHECK(!x.is_meta(), ErrorKind::NotImplemented, op,
+           ": the size of the result depends on values, which meta tensors don't have");
 }
 
 // Walks things in an order where equal ones are neighbours.
-template <class Index, class Same> Groups group(int64_t n, Index index, Same same) {
+template <class Index, class Same>
+Groups group(int64_t n, Index index, Same same) {
   Groups g;
   g.group_of.resize(n);
   for (int64_t i = 0; i < n; i++) {
@@ -33,9 +36,12 @@ template <class Index, class Same> Groups group(int64_t n, Index index, Same sam
   return g;
 }
 
-template <class T> bool same_value(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float(a) == float(b);
-  else return a == b;
+template <class T>
+bool same_value(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return float(a) == float(b);
+  else
+    return a == b;
 }
 
 Groups group_elements(const Tensor& x, bool consecutive) {
@@ -45,13 +51,15 @@ Groups group_elements(const Tensor& x, bool consecutive) {
     const T* v = x.data<T>();
     auto same = [&](int64_t a, int64_t b) { return same_value(v[a], v[b]); };
     if (consecutive) {
-      g = group(n, [](int64_t i) { return i; }, same);
+      g = group(
+          n, [](int64_t i) { return i; }, same);
       return;
     }
     std::vector<Item> items(2 * n);
     load_items(v, n, 1, false, base, items.data());
     sort_items(items.data(), items.data() + n, n);
-    g = group(n, [&](int64_t i) { return items[i].index(); }, same);
+    g = group(
+        n, [&](int64_t i) { return items[i].index(); }, same);
   });
   return g;
 }
@@ -64,7 +72,8 @@ Groups group_rows(const Tensor& x, int64_t n, bool consecutive) {
     if constexpr (is_sortable<T>) {
       const T* v = x.data<T>();
       auto same = [&](int64_t a, int64_t b) {
-        return std::equal(v + a * m, v + (a + 1) * m, v + b * m, [](const T& p, const T& q) { return same_value(p, q); });
+        return std::equal(v + a * m, v + (a + 1) * m, v + b * m,
+                          [](const T& p, const T& q) { return same_value(p, q); });
       };
       std::vector<int64_t> order(n);
       std::iota(order.begin(), order.end(), 0);
@@ -74,7 +83,8 @@ Groups group_rows(const Tensor& x, int64_t n, bool consecutive) {
                                               [](const T& p, const T& q) { return order_key(p) < order_key(q); });
         });
       }
-      g = group(n, [&](int64_t i) { return order[i]; }, same);
+      g = group(
+          n, [&](int64_t i) { return order[i]; }, same);
     }
   });
   return g;
@@ -100,8 +110,8 @@ Result find(const Tensor& input, std::optional<int64_t> dim, bool consecutive, b
     int64_t n = input.dim() ? input->sizes[d] : 1;
     if (input.numel() == 0) {
       int64_t empty_dims = std::count(input.sizes().begin(), input.sizes().end(), 0);
-      FL_CHECK(n == 0 && empty_dims == 1, op, ": there are ", empty_dims, " zero sized dimensions in sizes ", shape_text(input.sizes()),
-               ": unique along another one is not defined");
+      FL_CHECK(n == 0 && empty_dims == 1, op, ": there are ", empty_dims, " zero sized dimensions in sizes ",
+               shape_text(input.sizes()), ": unique along another one is not defined");
     }
     source = input;
     g = group_rows(raw_contiguous(input.dim() ? movedim(input, d, int64_t(0)) : input), n, consecutive);
@@ -121,15 +131,25 @@ Result find(const Tensor& input, std::optional<int64_t> dim, bool consecutive, b
   return Result(Result::Kind::Tuple, std::move(results));
 }
 std::optional<int64_t> dim_of(const Value& v) { return v.is_none() ? std::nullopt : std::optional<int64_t>(v.i); }
-Result unique_op(const Entry&, const Value* a, const Destination*) { return find(borrow(a[0].tensor), dim_of(a[4]), false, a[2].i, a[3].i); }
-Result consecutive_op(const Entry&, const Value* a, const Destination*) { return find(borrow(a[0].tensor), dim_of(a[3]), true, a[1].i, a[2].i); }
+Result unique_op(const Entry&, const Value* a, const Destination*) {
+  return find(borrow(a[0].tensor), dim_of(a[4]), false, a[2].i, a[3].i);
+}
+Result consecutive_op(const Entry&, const Value* a, const Destination*) {
+  return find(borrow(a[0].tensor), dim_of(a[3]), true, a[1].i, a[2].i);
+}
 
 const Declare ops([] {
-  Define("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> any")
-      .raw_kernel(unique_op).constant_outputs(~0u)
-      .doc("The different elements in rising order, or slices along dim; on request each element's place among them, and how often each occurs.");
+  Define(
+      "unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+      "any")
+      .raw_kernel(unique_op)
+      .constant_outputs(~0u)
+      .doc(
+          "The different elements in rising order, or slices along dim; on request each element's place among them, "
+          "and how often each occurs.");
   Define("unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None) -> any")
-      .raw_kernel(consecutive_op).constant_outputs(~0u)
+      .raw_kernel(consecutive_op)
+      .constant_outputs(~0u)
       .doc("The elements without those that equal the one before; on request places and counts as of unique.");
 });
 
