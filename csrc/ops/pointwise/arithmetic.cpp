@@ -8,6 +8,15 @@ Tensor div_trunc(const Tensor& a, const Tensor& b) {
   static const Op op("_C.div_trunc");
   return op(a, b);
 }
+// Products and quotients of a gradient: where it is zero they are too, whatever the other operand.
+Tensor gradient_product(const Tensor& g, const Tensor& b) {
+  static const Op op("_C.gradient_product");
+  return op(g, b);
+}
+Tensor gradient_quotient(const Tensor& g, const Tensor& b) {
+  static const Op op("_C.gradient_quotient");
+  return op(g, b);
+}
 // Of z/|z|: the part of g across z, over |z|.
 Tensor sgn_gradient(const Tensor& g, const Tensor& x, const Tensor& sign) {
   if (!x.is_complex()) return zeros_like(g);
@@ -63,18 +72,27 @@ FL_POINTWISE(products) {
                "The product of input and other; shapes broadcast and dtypes promote.\n\n"
                ">>> torch.mul(torch.tensor([1.0, 2.0]), 3)\ntensor([3., 6.])")
       .body<kNumbers>([](auto a, auto b) { return a * b; })
-      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return g * conj(b); })
-      .grad<kFirst, 1>([](auto g, auto a, auto, auto) { return g * conj(a); })
+      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_product(g, conj(b)); })
+      .grad<kFirst, 1>([](auto g, auto a, auto, auto) { return gradient_product(g, conj(a)); })
       .alias("multiply");
   Pointwise<2>("div(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Float,
                "The quotient of input and other, of integers too; rounding_mode 'trunc' or 'floor' rounds it.\n\n"
                ">>> torch.div(torch.tensor([7, -7]), 2)\ntensor([ 3.5000, -3.5000])\n"
                ">>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')\ntensor([ 3, -4])")
       .body<kFloat | kComplex>([](auto a, auto b) { return a / b; })
-      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return g / conj(b); })
-      .grad<kSecond | kResult, 1>([](auto g, auto, auto b, auto y) { return -g * conj(y / b); })
+      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_quotient(g, conj(b)); })
+      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b)); })
       .alias("divide")
       .alias("true_divide");
+  // The branch that where() didn't take sends zeros, which must not become NaN on an infinite derivative.
+  Pointwise<2>("_C.gradient_product(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Same)
+      .body<kFloat | kComplex>([](auto g, auto b) { return zero_stays(g, g * b); })
+      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_product(g, conj(b)); })
+      .grad<kFirst, 1>([](auto g, auto a, auto, auto) { return gradient_product(g, conj(a)); });
+  Pointwise<2>("_C.gradient_quotient(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Same)
+      .body<kFloat | kComplex>([](auto g, auto b) { return zero_stays(g, g / b); })
+      .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_quotient(g, conj(b)); })
+      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b)); });
   Pointwise<2>("_C.div_trunc(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Same)
       .body<kFloat | kInt | kInt32>([](auto a, auto b) { return trunc_divide(a, b); })
       .grad<kNothing, 0>([](auto g, auto, auto, auto) { return zeros_like(g); })
@@ -140,7 +158,7 @@ FL_POINTWISE(signs) {
       .bool_as_int();
   Pointwise<1>("reciprocal(Tensor input) -> Tensor", Rule::Float, "1 / input.\n\n>>> torch.reciprocal(torch.tensor([2.0, 4.0]))\ntensor([0.5000, 0.2500])")
       .body<kFloat | kComplex>([](auto x) { return reciprocal(x); })
-      .fused_grad<kResult>([](auto g, auto, auto y) { return -g * conj(y * y); });
+      .fused_grad<kResult>([](auto g, auto, auto y) { return zero_stays(g, -g * conj(y * y)); });
 }
 
 #if FL_PRIMARY

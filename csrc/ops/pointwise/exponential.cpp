@@ -10,16 +10,16 @@ constexpr double kLn2 = 0.69314718055994530942, kLn10 = 2.30258509299404568402;
 FL_POINTWISE(exponentials) {
   Pointwise<1>("exp(Tensor input) -> Tensor", Rule::Float, "e to the power of input.\n\n>>> torch.exp(torch.tensor([0.0, 1.0]))\ntensor([1.0000, 2.7183])")
       .body<kFloat | kComplex>([](auto x) { return exp(x); })
-      .fused_grad<kResult>([](auto g, auto, auto y) { return g * conj(y); })
+      .fused_grad<kResult>([](auto g, auto, auto y) { return zero_stays(g, g * conj(y)); })
       .cost(4);
   Pointwise<1>("exp2(Tensor input) -> Tensor", Rule::Float, "2 to the power of input.\n\n>>> torch.exp2(torch.tensor([0.0, 3.0]))\ntensor([1., 8.])")
       .body<kFloat | kComplex>([](auto x) { return exp2(x); })
-      .fused_grad<kResult>([](auto g, auto, auto y) { return g * conj(y) * kLn2; })
+      .fused_grad<kResult>([](auto g, auto, auto y) { return zero_stays(g, g * conj(y) * kLn2); })
       .cost(4)
       .alias("special.exp2");
   Pointwise<1>("expm1(Tensor input) -> Tensor", Rule::Float, "exp(input) - 1, exact for small numbers.\n\n>>> torch.expm1(torch.tensor([0.0]))\ntensor([0.])")
       .body<kFloat | kComplex>([](auto x) { return expm1(x); })
-      .fused_grad<kResult>([](auto g, auto, auto y) { return g * (conj(y) + 1); })
+      .fused_grad<kResult>([](auto g, auto, auto y) { return zero_stays(g, g * (conj(y) + 1)); })
       .cost(4)
       .alias("special.expm1");
   Pointwise<1>("sigmoid(Tensor input) -> Tensor", Rule::Float, "1 / (1 + exp(-input)).\n\n>>> torch.sigmoid(torch.tensor([0.0]))\ntensor([0.5000])")

@@ -86,13 +86,13 @@ FL_POINTWISE(pairs) {
 }
 
 FL_POINTWISE(log_sums) {
-  Pointwise<2>("logaddexp(Tensor input, Tensor other) -> Tensor", Rule::Float, "log(exp(input) + exp(other)) without overflow.\n\n>>> torch.logaddexp(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([0.6931])")
+  Pointwise<2>("logaddexp(Tensor input, Tensor other) -> Tensor", Rule::Same, "log(exp(input) + exp(other)) without overflow.\n\n>>> torch.logaddexp(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([0.6931])")
       .body<kFloat | kComplex>([](auto a, auto b) { return logaddexp(a, b); })
       .grad<kFirst | kSecond, 0>([](auto g, auto a, auto b, auto) { return g / conj(exp(b - a) + 1); })
       .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return g / conj(exp(a - b) + 1); })
       .cost(8)
       .no_in_place();
-  Pointwise<2>("logaddexp2(Tensor input, Tensor other) -> Tensor", Rule::Float, "log2(2^input + 2^other) without overflow.\n\n>>> torch.logaddexp2(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([1.])")
+  Pointwise<2>("logaddexp2(Tensor input, Tensor other) -> Tensor", Rule::Same, "log2(2^input + 2^other) without overflow.\n\n>>> torch.logaddexp2(torch.tensor([0.0]), torch.tensor([0.0]))\ntensor([1.])")
       .body<kFloat>([](auto a, auto b) { return logaddexp2(a, b); })
       .grad<kFirst | kSecond, 0>([](auto g, auto a, auto b, auto) { return g / (exp2(b - a) + 1); })
       .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return g / (exp2(a - b) + 1); })

@@ -38,11 +38,11 @@ FL_POINTWISE(circular) {
 FL_POINTWISE(hyperbolic) {
   Pointwise<1>("sinh(Tensor input) -> Tensor", Rule::Float, "The hyperbolic sine.\n\n>>> torch.sinh(torch.tensor([0.0]))\ntensor([0.])")
       .body<kFloat | kComplex>([](auto x) { return sinh(x); })
-      .fused_grad<kFirst>([](auto g, auto x, auto) { return g * conj(cosh(x)); })
+      .fused_grad<kFirst>([](auto g, auto x, auto) { return zero_stays(g, g * conj(cosh(x))); })
       .cost(6);
   Pointwise<1>("cosh(Tensor input) -> Tensor", Rule::Float, "The hyperbolic cosine.\n\n>>> torch.cosh(torch.tensor([0.0]))\ntensor([1.])")
       .body<kFloat | kComplex>([](auto x) { return cosh(x); })
-      .fused_grad<kFirst>([](auto g, auto x, auto) { return g * conj(sinh(x)); })
+      .fused_grad<kFirst>([](auto g, auto x, auto) { return zero_stays(g, g * conj(sinh(x))); })
       .cost(6);
   Pointwise<1>("tanh(Tensor input) -> Tensor", Rule::Float, "The hyperbolic tangent.\n\n>>> torch.tanh(torch.tensor([0.0]))\ntensor([0.])")
       .body<kFloat | kComplex>([](auto x) { return tanh(x); })
