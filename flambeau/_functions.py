@@ -25,10 +25,12 @@ __all__ = [
     "frombuffer",
     "get_default_device",
     "get_default_dtype",
+    "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
     "is_anomaly_enabled",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_storage",
@@ -38,6 +40,7 @@ __all__ = [
     "set_anomaly_enabled",
     "set_default_device",
     "set_default_dtype",
+    "set_deterministic_debug_mode",
     "set_default_tensor_type",
     "set_float32_matmul_precision",
     "set_flush_denormal",
@@ -48,7 +51,13 @@ __all__ = [
     "use_deterministic_algorithms",
 ]
 
-_settings: dict[str, Any] = {"matmul": "highest", "interop": 1, "warn": False, "deterministic": False}
+_settings: dict[str, Any] = {
+    "matmul": "highest",
+    "interop": 1,
+    "warn": False,
+    "deterministic": False,
+    "deterministic_warn_only": False,
+}
 
 
 def is_tensor(obj: Any) -> bool:
@@ -171,9 +180,28 @@ def is_warn_always_enabled() -> bool:
     return _settings["warn"]
 
 
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by name or number: default (0), warn (1) or error (2)."""
+    names = ("default", "warn", "error")
+    if debug_mode not in names and debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"set_deterministic_debug_mode: expected default, warn, error or 0 to 2, got {debug_mode!r}")
+    level = names.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    return int(_settings["deterministic"]) * (1 if _settings["deterministic_warn_only"] else 2)
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` was asked for warnings only."""
+    return _settings["deterministic_warn_only"]
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted for compatibility: every op gives the same bits from run to run."""
-    _settings["deterministic"] = bool(mode)
+    _settings["deterministic"], _settings["deterministic_warn_only"] = bool(mode), bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -33,7 +33,7 @@ def _dtype_named(name: str) -> Any:
     for dtype, kind in _KINDS.items():
         if parts[-1] == f"{kind}Tensor" and parts[0] == "torch":
             if len(parts) == 3:
-                raise RuntimeError(f"type: {name} is a type of {parts[1]} tensors, and this build has the devices cpu and meta")
+                raise RuntimeError(f"type: {name} is for {parts[1]} tensors, and this build has the devices cpu and meta")
             return dtype
     raise ValueError(f"type: invalid type: {name!r}")
 
@@ -57,7 +57,7 @@ class _Methods:
     """Attached to the C type below."""
 
     def type(self, dtype=None, non_blocking=False, **kwargs):
-        """The name of the tensor's type, such as ``'torch.FloatTensor'``; with ``dtype``, the tensor converted to it."""
+        """The name of the tensor's type, such as ``'torch.FloatTensor'``; with ``dtype``, the tensor converted."""
         if dtype is None:
             place = "" if self.device.type == "cpu" else self.device.type + "."
             return f"torch.{place}{_KINDS[self.dtype]}Tensor"
@@ -82,7 +82,8 @@ class _Methods:
             return functions["empty"](args, **options)
         if len(args) == 1:
             return functions["tensor"](first, **options)
-        raise TypeError(f"new: expected sizes or one sequence of data, got ({', '.join(type(a).__name__ for a in args)})")
+        given = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"new: expected sizes or one sequence of data, got ({given})")
 
     def apply_(self, callable: Callable[[Any], Any]):
         """Replace each element by what ``callable`` makes of it. Slow: it calls Python for each one."""
@@ -107,6 +108,32 @@ class _Methods:
 
     def has_names(self):
         return False
+
+    def xpu(self, *args, **kwargs):
+        """Raises AssertionError: this build has no XPU devices."""
+        raise AssertionError("xpu: this build has the devices cpu and meta, not XPU")
+
+    def to_dense(self, dtype=None, *, masked_grad=True):
+        """The tensor itself, converted to ``dtype`` if given: every tensor is dense."""
+        return self if dtype is None else self.to(dtype)
+
+    def dense_dim(self):
+        """The number of dense dimensions: all."""
+        return self.ndim
+
+    def sparse_dim(self):
+        """The number of sparse dimensions: none."""
+        return 0
+
+    def is_coalesced(self):
+        """Raises RuntimeError: only sparse tensors are coalesced or not."""
+        raise RuntimeError("is_coalesced: expected a sparse tensor, and this one is dense (layout torch.strided)")
+
+    def _is_all_true(self):
+        return self.all()
+
+    def _is_any_true(self):
+        return self.any()
 
 
 def _map(op: str, target: Any, function: Callable[..., Any], *others: Any) -> Any:

@@ -157,3 +157,16 @@ def test_signal_window(name, count, sym):
     ours = getattr(torch.signal.windows, name)(count, dtype=torch.float64, **options)
     theirs = getattr(reference.signal.windows, name)(count, dtype=reference.float64, **options)
     same(ours, theirs)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+@pytest.mark.parametrize("sizes", [(3, 3), (7, 3), (2, 5), (3, 3, 3)])
+def test_fill_diagonal(sizes, wrap):
+    same(torch.zeros(sizes).fill_diagonal_(5, wrap), reference.zeros(sizes).fill_diagonal_(5, wrap))
+
+
+def test_fill_as_a_function():
+    x = torch.ones(2, requires_grad=True)
+    assert torch.fill(x, 3).tolist() == [3, 3] and x.tolist() == [1, 1]
+    y = torch.ones(2)
+    assert torch.fill_(y, 2) is y and torch.zero_(y) is y and y.tolist() == [0, 0]

@@ -119,6 +119,30 @@ Tensor to_device_op(const Tensor& input, Device device) {
   raw_copy(r, input);
   return r;
 }
+Tensor filled_copy(const Tensor& input, Scalar value) {
+  static const Op fill("fill_");
+  return fill(clone(input), value);
+}
+Tensor filled_copy_tensor(const Tensor& input, const Tensor& value) {
+  static const Op fill("fill_.Tensor");
+  return fill(clone(input), value);
+}
+// With wrap the diagonal of a tall matrix starts again after a row without one.
+Tensor fill_diagonal(const Tensor& self, Scalar value, bool wrap) {
+  FL_CHECK(self.dim() >= 2, "fill_diagonal_: the tensor needs at least 2 dimensions, got ", self.dim());
+  int64_t height = self->sizes[0], width = self->sizes[1], step = 0;
+  for (int64_t d = 0; d < self.dim(); d++) {
+    FL_CHECK(self.dim() == 2 || self->sizes[d] == height, "fill_diagonal_: a tensor of more than 2 dimensions needs equal sizes, got ", shape_text(self.sizes()));
+    step += self->strides[d];
+  }
+  static const Op as_strided("as_strided"), fill("fill_");
+  bool again = wrap && self.dim() == 2;
+  for (int64_t row = 0; row == 0 || (again && row < height); row += width + 1) {
+    int64_t length = std::min(height - row, width);
+    fill(as_strided(self, IntList(&length, 1), IntList(&step, 1), self.offset() + row * self->strides[0]), value);
+  }
+  return self;
+}
 void same_back(Vjp& v) {
   if (v.needs(0)) v.set(0, v.grad());
 }
@@ -130,17 +154,21 @@ const Declare ops([] {
         if (v.needs(1)) v.set(1, v.grad());
       })
       .doc("Copies the values of src into this tensor, with broadcasting and conversion, and returns it.");
-  Define("Tensor.fill_(Tensor input, Scalar value) -> Tensor").kernel<fill_scalar>().mutates().node("FillBackward0")
+  Define("fill_(Tensor input, Scalar value) -> Tensor").kernel<fill_scalar>().mutates().node("FillBackward0")
       .vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, zeros(v.sizes(0), v.grad().dtype(), v.grad().device())); })
       .doc("Sets every element to value. Raises RuntimeError when an integer type can't hold it.");
-  Define("Tensor.fill_.Tensor(Tensor input, Tensor value) -> Tensor").kernel<fill_tensor>().mutates().node("FillBackward1")
+  Define("fill_.Tensor(Tensor input, Tensor value) -> Tensor").kernel<fill_tensor>().mutates().node("FillBackward1")
       .vjp("", [](Vjp& v) {
         if (v.needs(0)) v.set(0, zeros(v.sizes(0), v.grad().dtype(), v.grad().device()));
         if (v.needs(1)) v.set(1, sum(v.grad()));
       });
-  Define("Tensor.zero_(Tensor input) -> Tensor").kernel<zero_>().mutates().node("ZeroBackward0")
+  Define("zero_(Tensor input) -> Tensor").kernel<zero_>().mutates().node("ZeroBackward0")
       .vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, zeros(v.sizes(0), v.grad().dtype(), v.grad().device())); })
       .doc("Sets every element to zero.");
+  Define("torch.fill(Tensor input, Scalar value) -> Tensor").composite<filled_copy>().doc("A copy of input with every element set to value.");
+  Define("torch.fill.Tensor(Tensor input, Tensor value) -> Tensor").composite<filled_copy_tensor>();
+  Define("Tensor.fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor").composite<fill_diagonal>().returns_self()
+      .doc("Sets the elements whose indices are all equal to fill_value.");
   Define("clone(Tensor input, *, memory_format? memory_format=None) -> Tensor").kernel<clone_op>().vjp("", same_back)
       .doc("A copy with memory of its own; gradients flow through it.");
   Define("_C._to_dtype(Tensor input, dtype dtype) -> Tensor").kernel<to_dtype_op>().node("ToCopyBackward0").vjp("", same_back);

@@ -18,9 +18,9 @@ def _feature_dropout(name: str, input: Any, p: float, training: bool, inplace: b
 
 @op("nn.dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor")
 def dropout1d(input, p, training, inplace):
-    """Zero whole channels of an (N, C, L) or (C, L) input with probability ``p`` and scale the others by 1 / (1 - p)."""
+    """Zero whole channels of an (N, C, L) or (C, L) input with probability ``p``; scale the others by 1 / (1 - p)."""
     if input.ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d: expected a 2D or 3D input, (C, L) or (N, C, L), but received a {input.ndim}D input")
+        raise RuntimeError(f"dropout1d: expected a 2D or 3D input, (C, L) or (N, C, L), got a {input.ndim}D input")
     if input.ndim == 3:
         return _feature_dropout("dropout1d", input, p, training, inplace)
     result = _feature_dropout("dropout1d", input.unsqueeze(0), p, training, inplace)
@@ -46,7 +46,7 @@ def dropout2d(input, p, training, inplace):
 def dropout3d(input, p, training, inplace):
     """Zero whole channels of an (N, C, D, H, W) or (C, D, H, W) input with probability ``p`` and scale the others."""
     if input.ndim not in (4, 5):
-        warnings.warn(f"dropout3d: expected a 4D or 5D input, but received a {input.ndim}D input", UserWarning, stacklevel=2)
+        warnings.warn(f"dropout3d: expected a 4D or 5D input, got a {input.ndim}D input", UserWarning, stacklevel=2)
     if input.ndim == 5:
         return _feature_dropout("dropout3d", input, p, training, inplace)
     result = _feature_dropout("dropout3d", input.unsqueeze(0), p, training, inplace)

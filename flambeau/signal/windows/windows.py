@@ -1,7 +1,7 @@
 """Window functions of ``M`` points.
 
-Each is symmetric, or with ``sym=False`` periodic: a symmetric one of ``M + 1`` points without its last. All take the dtype
-(float32 or float64), layout, device and requires_grad of factory functions, and raise ValueError for what they can't be.
+Each is symmetric, or with ``sym=False`` periodic: a symmetric one of ``M + 1`` points without its last. All take the
+dtype (float32 or float64), layout, device and requires_grad of factory functions, and raise ValueError for bad ones.
 """
 
 from __future__ import annotations
