@@ -78,8 +78,9 @@ Tensor nonzero_static_op(const Tensor& input, int64_t size, int64_t fill_value) 
 }
 
 const Declare ops([] {
-  Define("nonzero(Tensor input, *, bool as_tuple=False) -> any").raw_kernel(nonzero_op).constant_outputs(~0u).out()
+  Define("nonzero(Tensor input) -> Tensor").kernel<argwhere_op>().constant_outputs(~0u).out()
       .doc("The positions of the elements that are not zero: a row for each, or with as_tuple a tensor for each dimension.");
+  Define("nonzero.tuple(Tensor input, *, bool as_tuple) -> any").raw_kernel(nonzero_op).constant_outputs(~0u);
   Define("_C.nonzero_tuple(Tensor input) -> Tensor[]").kernel<nonzero_tuple>().constant_outputs(~0u);
   Define("argwhere(Tensor input) -> Tensor").kernel<argwhere_op>().constant_outputs(~0u).doc("The positions of the elements that are not zero, a row for each.");
   Define("nonzero_static(Tensor input, *, int size, int fill_value=-1) -> Tensor").kernel<nonzero_static_op>().constant_outputs(~0u).out()

@@ -18,7 +18,7 @@ Tensor detach_copy(const Tensor& x) { return dense(detach_of(x)); }
 Tensor diagonal_copy(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) { return dense(diagonal_of(x, offset, dim1, dim2)); }
 Tensor expand_copy(const Tensor& x, IntList size, bool) { return dense(expand(x, size)); }
 Tensor narrow_copy(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  FL_CHECK(dim >= -x.dim() && dim < x.dim(), "narrow_copy: dimension ", dim, " is out of range for ", x.dim(), " dimensions");
+  FL_CHECK(dim < x.dim(), "narrow_copy: dimension ", dim, " is out of range for ", x.dim(), " dimensions");
   return dense(narrow(x, dim, start, length));
 }
 Tensor permute_copy(const Tensor& x, IntList dims) { return dense(permute(x, dims)); }
