@@ -1,4 +1,4 @@
-"""x[...] and x[...] = value against PyTorch, for every mix of indices; the index ops with repeated and bad positions."""
+"""x[...] and x[...] = value against PyTorch, for every mix of indices; index ops with repeated and bad positions."""
 
 import warnings
 

@@ -10,9 +10,9 @@ namespace {
 
 bool in_bounds(const int64_t* positions, int64_t n, int64_t size) {
   // A sign bit remains where a position is negative or past the last.
-  int64_t worst = 0;
-  for (int64_t i = 0; i < n; i++) worst |= positions[i] | (size - 1 - positions[i]);
-  return worst >= 0;
+  uint64_t worst = 0, last = static_cast<uint64_t>(size) - 1;
+  for (int64_t i = 0; i < n; i++) worst |= static_cast<uint64_t>(positions[i]) | (last - static_cast<uint64_t>(positions[i]));
+  return !(worst >> 63);
 }
 
 template <class T>

@@ -52,7 +52,7 @@ Tensor offsets_along(const Tensor& index, const Tensor& self, int64_t dim) {
   for (int64_t i = 0; i < n; i++) {
     int64_t v = p[i] + ((p[i] >> 63) & size);
     bad |= static_cast<uint64_t>(v) >= static_cast<uint64_t>(size);
-    q[i] = v * stride;
+    q[i] = static_cast<int64_t>(static_cast<uint64_t>(v) * static_cast<uint64_t>(stride));
   }
   if (__builtin_expect(bad, 0))
     for (int64_t i = 0; i < n; i++)
