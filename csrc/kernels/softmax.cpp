@@ -80,9 +80,20 @@ struct Softmax {
     for (int k = 1; k < lanes; k++) top = lane[k] > top || lane[k] != lane[k] ? lane[k] : top;
     return top;
   }
+  // A row that fits one register.
+  static void short_row(const T* x, T* y, int64_t n) {
+    T lane[lanes], top = x[0], total = 0;
+    for (int64_t k = 1; k < n; k++) top = x[k] > top || x[k] != x[k] ? x[k] : top;
+    for (int k = 0; k < lanes; k++) lane[k] = k < n ? x[k] : top;
+    Vec<T> distance = Vec<T>::load(lane) - Vec<T>(top), e = exp(distance);
+    e.store(lane);
+    for (int64_t k = 0; k < n; k++) total += lane[k];
+    store_part(y, n, logarithm ? distance - log(Vec<T>(total)) : e * (Vec<T>(1) / Vec<T>(total)));
+  }
   static void row(const char* from, char* to, int64_t n) {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
+    if (n <= lanes) return short_row(x, y, n);
     Vec<T> top(largest(x, n));
     Four<T> r(T(0));
     each<T>(

@@ -140,6 +140,27 @@ void store(const Walk& w, const char* accumulators, int64_t n, const Tensor& out
   }
 }
 
+// A small contiguous tensor whose last or first dimensions are reduced: one call of each loop does it all. False where
+// it isn't one.
+bool reduce_small(const ReduceLoops& loops, const Tensor& in, uint64_t mask, const Tensor& out, ReduceParams params) {
+  int64_t n = in.dim(), outputs = out.numel(), count = in.numel() / outputs;
+  uint64_t all = n >= 64 ? ~uint64_t(0) : (uint64_t(1) << n) - 1, kept = all & ~mask;
+  bool last = (kept & (kept + 1)) == 0, first = (mask & (mask + 1)) == 0;
+  if (!(last || first) || outputs > kColumns || mask == 0) return false;
+  params.count = count;
+  alignas(64) char accumulators[kColumns * kMaxAccumulatorBytes];
+  loops.start(accumulators, outputs);
+  if (last) {
+    int64_t step = count * in.item_size();
+    for (int64_t i = 0; i < outputs; i++)
+      loops.run(in.bytes() + i * step, count, accumulators + i * loops.accumulator_bytes);
+  } else {
+    loops.rows(in.bytes(), count, outputs * in.item_size(), outputs, accumulators);
+  }
+  loops.finish(accumulators, outputs, out.bytes(), params);
+  return true;
+}
+
 }  // namespace
 
 void run_reduction(const ReduceLoops& loops, const Tensor& in, uint64_t mask, const Tensor& out, ReduceParams params) {
@@ -155,6 +176,10 @@ void run_reduction(const ReduceLoops& loops, const Tensor& in, uint64_t mask, co
     tile_kernels.convert[static_cast<int>(loops.result)][static_cast<int>(out.dtype())](finished, out.bytes(), 1);
     return;
   }
+
+  if (in.numel() && in.numel() <= kRun && in.is_contiguous() && in.dtype() == loops.computed &&
+      out.dtype() == loops.result && reduce_small(loops, in, mask, out, params))
+    return;
 
   Walk w;
   w.loops = &loops;

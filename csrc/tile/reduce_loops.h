@@ -16,6 +16,11 @@ inline constexpr bool is_vectorized = std::is_arithmetic_v<T>;
 template <class T, class F, class G>
 FL_INLINE T fold(const T* x, int64_t n, T start, F f, G g) {
   constexpr int lanes = Vec<T>::N;
+  if (n <= 4) {
+    T all = start;
+    for (int64_t i = 0; i < n; i++) all = f(Vec<T>(all), g(Vec<T>(x[i])))[0];
+    return all;
+  }
   auto load = [&](int64_t at) { return g(Vec<T>::load(x + at)); };
   Vec<T> a(start), b(start), c(start), d(start);
   int64_t i = 0;
