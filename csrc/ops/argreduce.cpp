@@ -109,6 +109,9 @@ const Declare ops([] {
       .out()
       .constant_outputs(~0u)
       .doc("Where the smallest element is, the first of equals: in the flattened tensor, or along dim.");
+  // Before the forms with a dim, which an integer tensor without dimensions would also fit.
+  Define("max.other(Tensor input, Tensor other) -> Tensor").composite<max_other>().out();
+  Define("min.other(Tensor input, Tensor other) -> Tensor").composite<min_other>().out();
   Define("max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
       .kernel<extreme_dim<false>>()
       .out()
@@ -121,8 +124,6 @@ const Declare ops([] {
       .constant_outputs(2)
       .vjp("result1", extreme_dim_back)
       .node("MinBackward0");
-  Define("max.other(Tensor input, Tensor other) -> Tensor").composite<max_other>().out();
-  Define("min.other(Tensor input, Tensor other) -> Tensor").composite<min_other>().out();
 });
 
 }  // namespace

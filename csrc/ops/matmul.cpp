@@ -41,20 +41,15 @@ Tensor bmm_op(const Tensor& input, const Tensor& mat2) {
 // beta * input, broadcast to the product's sizes, in fresh memory; not read where beta is 0.
 Tensor start(const Tensor& input, IntList sizes, const Tensor& like, const Scalar& beta, const char* op) {
   check_types(input, like, op);
-  FL_CHECK(is_floating(like.dtype()) || like.is_complex() || beta.is_integral(), op, ": for integral input tensors, argument beta must not be a floating point number");
   Dims shape = broadcast(sizes, input.sizes(), op);
   FL_CHECK(equal(shape, sizes), op, ": input of sizes ", shape_text(input.sizes()), " can't be expanded to the sizes of the product, ", shape_text(sizes));
   Tensor out = empty(sizes, like.dtype(), like.device());
   if (!beta.equals(0)) raw_copy(out, input);
   return out;
 }
-void check_alpha(const Tensor& a, const Scalar& alpha, const char* op) {
-  FL_CHECK(is_floating(a.dtype()) || a.is_complex() || alpha.is_integral(), op, ": for integral input tensors, argument alpha must not be a floating point number");
-}
 
 Tensor addmm_op(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   check_matrices(mat1, mat2, "addmm");
-  check_alpha(mat1, alpha, "addmm");
   Tensor out = start(input, Dims{mat1->sizes[0], mat2->sizes[1]}, mat1, beta, "addmm");
   product(out, mat1, mat2, alpha, beta);
   return out;
@@ -64,7 +59,6 @@ Tensor baddbmm_op(const Tensor& input, const Tensor& batch1, const Tensor& batch
   FL_CHECK(batch1->sizes[0] == batch2->sizes[0] && batch1->sizes[2] == batch2->sizes[1], "baddbmm: Expected size for first two dimensions of batch2 tensor to be: [",
            batch1->sizes[0], ", ", batch1->sizes[2], "] but got: [", batch2->sizes[0], ", ", batch2->sizes[1], "]");
   check_types(batch1, batch2, "baddbmm");
-  check_alpha(batch1, alpha, "baddbmm");
   Tensor out = start(input, Dims{batch1->sizes[0], batch1->sizes[1], batch2->sizes[2]}, batch1, beta, "baddbmm");
   batched_product(out, batch1, batch2, alpha, beta);
   return out;
@@ -85,7 +79,6 @@ Tensor addmv_op(const Tensor& input, const Tensor& mat, const Tensor& vec, const
   FL_CHECK(mat.dim() == 2 && vec.dim() == 1 && input.dim() <= 1, "addmv: vector + matrix @ vector expected, got ", input.dim(), ", ", mat.dim(), ", ", vec.dim());
   FL_CHECK(mat->sizes[1] == vec->sizes[0], "addmv: size mismatch, got mat (", mat->sizes[0], "x", mat->sizes[1], "), vec (", vec->sizes[0], ")");
   check_types(mat, vec, "addmv");
-  check_alpha(mat, alpha, "addmv");
   Tensor out = start(input, Dims{mat->sizes[0]}, mat, beta, "addmv");
   product(column(out), mat, column(vec), alpha, beta);
   return out;
@@ -137,12 +130,9 @@ Tensor matmul_op(const Tensor& a, const Tensor& b) {
     // Leading dimensions of a are rows of one product.
     Dims lead(a.sizes());
     lead.pop_back();
-    Tensor rows = reshape(a, Dims{-1, a->sizes[a.dim() - 1]});
-    if (a.numel() == 0) {
-      int64_t count = 1;
-      for (int64_t s : lead) count *= s;
-      rows = reshape(a, Dims{count, a->sizes[a.dim() - 1]});
-    }
+    int64_t count = 1;
+    for (int64_t s : lead) count *= s;
+    Tensor rows = reshape(a, Dims{count, a->sizes[a.dim() - 1]});
     if (b.dim() == 1) return view(mv(rows, b), lead);
     lead.push_back(b->sizes[1]);
     return view(mm(rows, b), lead);
@@ -260,7 +250,7 @@ const Declare ops([] {
   Define("ger(Tensor input, Tensor vec2) -> Tensor").composite<outer_op>().out().doc("Another name of outer.");
   Define("matmul(Tensor input, Tensor other) -> Tensor").composite<matmul_op>().out().doc("The product of matrices, vectors, or batches of them; leading dimensions are broadcast.");
   Define("linalg.matmul(Tensor input, Tensor other) -> Tensor").composite<matmul_op>().out().doc("Another name of matmul.");
-  Define("nn.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor").kernel<linear_op>().node("AddmmBackward0").vjp("input weight", linear_back)
+  Define("nn.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor").kernel<linear_op>().out().node("AddmmBackward0").vjp("input weight", linear_back)
       .doc("input @ weight.T + bias; input (..., k), weight (n, k), bias (n), result (..., n).");
 });
 
