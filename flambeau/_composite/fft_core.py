@@ -53,7 +53,7 @@ class _FftC2C(Function):
         if ctx:
             ctx.settings = dims, not forward, scale
         if input.is_meta or not dims:
-            return input.clone()
+            return input.to(input.dtype.to_complex(), copy=True)
         return _as_tensor(_numpy_transform(_array(input), dims, forward), input, scale)
 
     @staticmethod
@@ -136,13 +136,16 @@ def resize(input, sizes):
 
 
 def promote(name, input, to_complex):
-    """The input in a type that can be transformed: whole numbers become the default floating type."""
+    """The input in a type that can be transformed: whole numbers become the default floating type.
+
+    What is real stays so, because NumPy is faster then, unless the graph has to know of the complex value.
+    """
     if not (input.is_floating_point() or input.is_complex()):
         input = input.to(_C.get_default_dtype())
     if input.dtype not in (_C.float32, _C.float64, _C.complex64, _C.complex128):
         raise RuntimeError(f"{name}: unsupported dtype {input.dtype}")
     if to_complex and not input.is_complex():
-        return input.to(input.dtype.to_complex())
+        return input.to(input.dtype.to_complex()) if input.requires_grad else input
     if not to_complex and input.is_complex():
         raise RuntimeError(f"{name}: expected a real input tensor, got {input.dtype}")
     return input
