@@ -7,33 +7,43 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> inline constexpr T kLowest = T(-__builtin_inf());
+template <class T>
+inline constexpr T kLowest = T(-__builtin_inf());
 
-template <class T> FL_INLINE Vec<T> load_some(const T* x, int64_t count, T rest) {
+template <class T>
+FL_INLINE Vec<T> load_some(const T* x, int64_t count, T rest) {
   T lane[Vec<T>::N];
   for (int k = 0; k < Vec<T>::N; k++) lane[k] = k < count ? x[k] : rest;
   return Vec<T>::load(lane);
 }
-template <class T> FL_INLINE void store_some(T* x, int64_t count, Vec<T> v) {
+template <class T>
+FL_INLINE void store_some(T* x, int64_t count, Vec<T> v) {
   T lane[Vec<T>::N];
   v.store(lane);
   memcpy(x, lane, static_cast<size_t>(count) * sizeof(T));
 }
 
-// Calls f(load, store) for each register of n elements; the last may be incomplete: load's second argument stands for what is missing.
-template <class T, class F> FL_INLINE void each(int64_t n, F f) {
+// Calls f(load, store) for each register of n elements; the last may be incomplete: load's second argument stands for
+// what is missing.
+template <class T, class F>
+FL_INLINE void each(int64_t n, F f) {
   constexpr int lanes = Vec<T>::N;
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
     f([&](const T* p, T) { return Vec<T>::load(p + i); }, [&](T* p, Vec<T> v) { v.store(p + i); });
   if (i < n)
-    f([&](const T* p, T rest) { return load_some(p + i, n - i, rest); }, [&](T* p, Vec<T> v) { store_some(p + i, n - i, v); });
+    f([&](const T* p, T rest) { return load_some(p + i, n - i, rest); },
+      [&](T* p, Vec<T> v) { store_some(p + i, n - i, v); });
 }
 
 // NaN wins over every number.
-template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b > a) | (b != b), b, a); }
+template <class T>
+FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return where((b > a) | (b != b), b, a);
+}
 
-template <class T> double softmax_block(void* data, const void* given, int64_t n, double scale, double* largest, double* sum) {
+template <class T>
+double softmax_block(void* data, const void* given, int64_t n, double scale, double* largest, double* sum) {
   using V = Vec<T>;
   T* s = static_cast<T*>(data);
   const T* mask = static_cast<const T*>(given);
@@ -67,20 +77,25 @@ template <class T> double softmax_block(void* data, const void* given, int64_t n
   return correction;
 }
 
-template <class T> void multiply(void* data, int64_t n, double by) {
+template <class T>
+void multiply(void* data, int64_t n, double by) {
   T* x = static_cast<T*>(data);
   for (int64_t i = 0; i < n; i++) x[i] *= T(by);
 }
 
-template <class T> double dot(const void* a, const void* b, int64_t n) {
+template <class T>
+double dot(const void* a, const void* b, int64_t n) {
   Vec<T> sum = Vec<T>(0);
-  each<T>(n, [&](auto load, auto) { sum += load(static_cast<const T*>(a), T(0)) * load(static_cast<const T*>(b), T(0)); });
+  each<T>(n,
+          [&](auto load, auto) { sum += load(static_cast<const T*>(a), T(0)) * load(static_cast<const T*>(b), T(0)); });
   double all = 0;
   for (int k = 0; k < Vec<T>::N; k++) all += double(sum[k]);
   return all;
 }
 
-template <class T> void gradient_block(void* data, void* gradients, const void* given, int64_t n, double scale, double lse, double product) {
+template <class T>
+void gradient_block(void* data, void* gradients, const void* given, int64_t n, double scale, double lse,
+                    double product) {
   using V = Vec<T>;
   T *s = static_cast<T*>(data), *g = static_cast<T*>(gradients);
   const T* mask = static_cast<const T*>(given);

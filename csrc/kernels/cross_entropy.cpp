@@ -7,16 +7,21 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> FL_INLINE Vec<T> load_some(const T* x, int64_t count, T rest) {
+template <class T>
+FL_INLINE Vec<T> load_some(const T* x, int64_t count, T rest) {
   T lane[Vec<T>::N];
   for (int k = 0; k < Vec<T>::N; k++) lane[k] = k < count ? x[k] : rest;
   return Vec<T>::load(lane);
 }
 
 // NaN wins over every number.
-template <class T> FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return where((b > a) | (b != b), b, a); }
+template <class T>
+FL_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return where((b > a) | (b != b), b, a);
+}
 
-template <class T> double log_sum_exp(const void* data, int64_t n) {
+template <class T>
+double log_sum_exp(const void* data, int64_t n) {
   using V = Vec<T>;
   constexpr int lanes = V::N;
   constexpr T lowest = T(-__builtin_inf());
@@ -45,7 +50,8 @@ template <class T> double log_sum_exp(const void* data, int64_t n) {
   return double(most) + __builtin_log(total);
 }
 
-template <class T> void gradient(const void* data, void* result, int64_t n, double lse, double scale) {
+template <class T>
+void gradient(const void* data, void* result, int64_t n, double lse, double scale) {
   using V = Vec<T>;
   constexpr int lanes = V::N;
   const T* x = static_cast<const T*>(data);

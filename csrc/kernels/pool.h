@@ -25,7 +25,8 @@ struct PoolShape {
 
 // Each handles planes or, with channels last, images [begin, end). Indices, which may be null, count within a plane.
 struct PoolKernels {
-  using Max = void (*)(const PoolShape& shape, const void* input, void* output, int64_t* indices, int64_t begin, int64_t end);
+  using Max = void (*)(const PoolShape& shape, const void* input, void* output, int64_t* indices, int64_t begin,
+                       int64_t end);
   using Average = void (*)(const PoolShape& shape, const void* from, void* to, int64_t begin, int64_t end);
   Max max[kNumDTypes], max_channels_last[kNumDTypes];
   Average average[kNumDTypes], average_channels_last[kNumDTypes];

@@ -1,8 +1,7 @@
 // Means of windows. The lines under a window are added first, as vectors; then its columns.
-#include "kernels/pool.h"
-
 #include <vector>
 
+#include "kernels/pool.h"
 #include "simd/vec.h"
 #include "tile/isa.h"
 
@@ -13,7 +12,9 @@ namespace {
 FL_INLINE int64_t divisor(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox) {
   return s.divisor ? s.divisor : s.count[0][oz] * s.count[1][oy] * s.count[2][ox];
 }
-FL_INLINE bool is_empty(const PoolShape& s, int64_t oz, int64_t oy) { return s.first[0][oz] >= s.last[0][oz] || s.first[1][oy] >= s.last[1][oy]; }
+FL_INLINE bool is_empty(const PoolShape& s, int64_t oz, int64_t oy) {
+  return s.first[0][oz] >= s.last[0][oz] || s.first[1][oy] >= s.last[1][oy];
+}
 
 // A single window that is the whole plane.
 bool is_whole_plane(const PoolShape& s) {
@@ -23,7 +24,8 @@ bool is_whole_plane(const PoolShape& s) {
   return true;
 }
 
-template <class T> FL_INLINE T sum(const T* x, int64_t n) {
+template <class T>
+FL_INLINE T sum(const T* x, int64_t n) {
   using V = Vec<T>;
   constexpr int lanes = V::N;
   V a[4] = {V(0), V(0), V(0), V(0)};
@@ -39,10 +41,12 @@ template <class T> FL_INLINE T sum(const T* x, int64_t n) {
   return lane[0];
 }
 
-template <class T> void average(const PoolShape& s, const void* input, void* output, int64_t begin, int64_t end) {
+template <class T>
+void average(const PoolShape& s, const void* input, void* output, int64_t begin, int64_t end) {
   if (is_whole_plane(s)) {
     const T by = static_cast<T>(divisor(s, 0, 0, 0));
-    for (int64_t p = begin; p < end; p++) static_cast<T*>(output)[p] = T(sum(static_cast<const T*>(input) + p * s.input_size, s.input_size) / by);
+    for (int64_t p = begin; p < end; p++)
+      static_cast<T*>(output)[p] = T(sum(static_cast<const T*>(input) + p * s.input_size, s.input_size) / by);
     return;
   }
   std::vector<T> sums(static_cast<size_t>(s.input[2]));
@@ -73,7 +77,8 @@ template <class T> void average(const PoolShape& s, const void* input, void* out
   }
 }
 
-template <class T> void average_back(const PoolShape& s, const void* gradient, void* input_gradient, int64_t begin, int64_t end) {
+template <class T>
+void average_back(const PoolShape& s, const void* gradient, void* input_gradient, int64_t begin, int64_t end) {
   std::vector<T> sums(static_cast<size_t>(s.input[2]));
   T* sum = sums.data();
   for (int64_t p = begin; p < end; p++) {
@@ -99,13 +104,15 @@ template <class T> void average_back(const PoolShape& s, const void* gradient, v
 }
 
 // Calls f(offset of the pixel) for each pixel of a window.
-template <class F> FL_INLINE void for_each_pixel(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox, F f) {
+template <class F>
+FL_INLINE void for_each_pixel(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox, F f) {
   for (int64_t z = s.first[0][oz]; z < s.last[0][oz]; z++)
     for (int64_t y = s.first[1][oy]; y < s.last[1][oy]; y++)
       for (int64_t x = s.first[2][ox]; x < s.last[2][ox]; x++) f(((z * s.input[1] + y) * s.input[2] + x) * s.channels);
 }
 
-template <class T> void average_channels_last(const PoolShape& s, const void* input, void* output, int64_t begin, int64_t end) {
+template <class T>
+void average_channels_last(const PoolShape& s, const void* input, void* output, int64_t begin, int64_t end) {
   T* out = static_cast<T*>(output) + begin * s.output_size * s.channels;
   for (int64_t n = begin; n < end; n++) {
     const T* image = static_cast<const T*>(input) + n * s.input_size * s.channels;
@@ -125,7 +132,9 @@ template <class T> void average_channels_last(const PoolShape& s, const void* in
   }
 }
 
-template <class T> void average_back_channels_last(const PoolShape& s, const void* gradient, void* input_gradient, int64_t begin, int64_t end) {
+template <class T>
+void average_back_channels_last(const PoolShape& s, const void* gradient, void* input_gradient, int64_t begin,
+                                int64_t end) {
   const T* g = static_cast<const T*>(gradient) + begin * s.output_size * s.channels;
   std::vector<T> parts(static_cast<size_t>(s.channels));
   T* part = parts.data();
@@ -147,14 +156,15 @@ template <class T> void average_back_channels_last(const PoolShape& s, const voi
 
 bool install() {
   if (machine_isa() < FL_THIS_ISA) return false;
-#define INSTALL(E, T)                                                                          \
-  pool_kernels.average[static_cast<int>(DType::E)] = average<T>;                                 \
-  pool_kernels.average_channels_last[static_cast<int>(DType::E)] = average_channels_last<T>;      \
-  pool_kernels.average_back[static_cast<int>(DType::E)] = average_back<T>;                        \
+#define INSTALL(E, T)                                                                        \
+  pool_kernels.average[static_cast<int>(DType::E)] = average<T>;                             \
+  pool_kernels.average_channels_last[static_cast<int>(DType::E)] = average_channels_last<T>; \
+  pool_kernels.average_back[static_cast<int>(DType::E)] = average_back<T>;                   \
   pool_kernels.average_back_channels_last[static_cast<int>(DType::E)] = average_back_channels_last<T>;
-  INSTALL(Float, float) INSTALL(Double, double) INSTALL(Int64, int64_t)
+  INSTALL(Float, float)
+  INSTALL(Double, double) INSTALL(Int64, int64_t)
 #undef INSTALL
-  return true;
+      return true;
 }
 const bool installed = install();
 

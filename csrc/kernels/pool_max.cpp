@@ -1,8 +1,7 @@
 // The largest element of each window, and where it is: the first of equals, the last NaN.
-#include "kernels/pool.h"
-
 #include <limits>
 
+#include "kernels/pool.h"
 #include "simd/vec.h"
 #include "tile/isa.h"
 
@@ -10,17 +9,25 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class T> constexpr T lowest() {
-  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::min();
+template <class T>
+constexpr T lowest() {
+  if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::min();
 }
 
 // An index as wide as the element, so that both fill vectors alike.
-template <class T> using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-template <class T> bool fits(const PoolShape& s) { return s.input_size <= std::numeric_limits<Index<T>>::max(); }
+template <class T>
+using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+template <class T>
+bool fits(const PoolShape& s) {
+  return s.input_size <= std::numeric_limits<Index<T>>::max();
+}
 
 // Selected by masks of bits: random data would mispredict a branch at every other element.
-template <class T, class I> FL_INLINE void take(T v, I place, T& best, I& best_place) {
+template <class T, class I>
+FL_INLINE void take(T v, I place, T& best, I& best_place) {
   using Bits = std::make_unsigned_t<typename SignedOfSize<sizeof(T)>::Type>;
   const bool better = (v > best) | (v != v);
   const Bits bits = Bits(0) - Bits(better);
@@ -29,7 +36,8 @@ template <class T, class I> FL_INLINE void take(T v, I place, T& best, I& best_p
   best_place = (place & mask) | (best_place & ~mask);
 }
 
-template <class T> void one_window(const PoolShape& s, const T* plane, T* output, int64_t* index, int64_t oz, int64_t oy, int64_t ox) {
+template <class T>
+void one_window(const PoolShape& s, const T* plane, T* output, int64_t* index, int64_t oz, int64_t oy, int64_t ox) {
   T best = lowest<T>();
   int64_t place = (s.first[0][oz] * s.input[1] + s.first[1][oy]) * s.input[2] + s.first[2][ox];
   for (int64_t z = s.first[0][oz]; z < s.last[0][oz]; z += s.step[0])
@@ -51,7 +59,8 @@ FL_INLINE void take_column(const T* line, I line_place, int64_t stride, int64_t 
 }
 
 // A line of output at a time: vectors run along it.
-template <class T> void one_line(const PoolShape& s, const T* plane, T* output, int64_t* index, int64_t oz, int64_t oy) {
+template <class T>
+void one_line(const PoolShape& s, const T* plane, T* output, int64_t* index, int64_t oz, int64_t oy) {
   using I = Index<T>;
   T best[kMostColumns];
   I place[kMostColumns];
@@ -71,9 +80,12 @@ template <class T> void one_line(const PoolShape& s, const T* plane, T* output, 
         if (end > width) end = width;
         const T* from = plane + line + shift;
         const I from_place = static_cast<I>(line + shift);
-        if (stride == 1) take_column<1>(from, from_place, 1, begin, end, best, place);
-        else if (stride == 2) take_column<2>(from, from_place, 2, begin, end, best, place);
-        else take_column<0>(from, from_place, stride, begin, end, best, place);
+        if (stride == 1)
+          take_column<1>(from, from_place, 1, begin, end, best, place);
+        else if (stride == 2)
+          take_column<2>(from, from_place, 2, begin, end, best, place);
+        else
+          take_column<0>(from, from_place, stride, begin, end, best, place);
       }
     }
   memcpy(output, best, static_cast<size_t>(width) * sizeof(T));
@@ -81,7 +93,8 @@ template <class T> void one_line(const PoolShape& s, const T* plane, T* output, 
     for (int64_t x = 0; x < width; x++) index[x] = place[x];
 }
 
-template <class T> void max_planes(const PoolShape& s, const void* input, void* output, int64_t* indices, int64_t begin, int64_t end) {
+template <class T>
+void max_planes(const PoolShape& s, const void* input, void* output, int64_t* indices, int64_t begin, int64_t end) {
   const bool by_lines = s.regular && s.output[2] >= 8 && s.output[2] <= kMostColumns && fits<T>(s);
   for (int64_t p = begin; p < end; p++) {
     const T* plane = static_cast<const T*>(input) + p * s.input_size;
@@ -94,14 +107,17 @@ template <class T> void max_planes(const PoolShape& s, const void* input, void* 
           one_line(s, plane, out + o, index ? index + o : nullptr, oz, oy);
           o += s.output[2];
         } else {
-          for (int64_t ox = 0; ox < s.output[2]; ox++, o++) one_window(s, plane, out + o, index ? index + o : nullptr, oz, oy, ox);
+          for (int64_t ox = 0; ox < s.output[2]; ox++, o++)
+            one_window(s, plane, out + o, index ? index + o : nullptr, oz, oy, ox);
         }
       }
   }
 }
 
 // Vectors run along the channels.
-template <class T, class I> void one_window_channels(const PoolShape& s, const T* image, T* output, int64_t* index, int64_t oz, int64_t oy, int64_t ox, int64_t count) {
+template <class T, class I>
+void one_window_channels(const PoolShape& s, const T* image, T* output, int64_t* index, int64_t oz, int64_t oy,
+                         int64_t ox, int64_t count) {
   constexpr int64_t kMost = 256;
   T best[kMost];
   I place[kMost];
@@ -122,7 +138,9 @@ template <class T, class I> void one_window_channels(const PoolShape& s, const T
     for (int64_t c = 0; c < count; c++) index[c] = place[c];
 }
 
-template <class T> void max_channels_last(const PoolShape& s, const void* input, void* output, int64_t* indices, int64_t begin, int64_t end) {
+template <class T>
+void max_channels_last(const PoolShape& s, const void* input, void* output, int64_t* indices, int64_t begin,
+                       int64_t end) {
   const bool narrow = fits<T>(s);
   for (int64_t n = begin; n < end; n++) {
     const T* image = static_cast<const T*>(input) + n * s.input_size * s.channels;
@@ -134,8 +152,10 @@ template <class T> void max_channels_last(const PoolShape& s, const void* input,
             const int64_t count = s.channels - c < 256 ? s.channels - c : 256;
             T* out = static_cast<T*>(output) + at;
             int64_t* index = indices ? indices + at : nullptr;
-            if (narrow) one_window_channels<T, Index<T>>(s, image + c, out, index, oz, oy, ox, count);
-            else one_window_channels<T, int64_t>(s, image + c, out, index, oz, oy, ox, count);
+            if (narrow)
+              one_window_channels<T, Index<T>>(s, image + c, out, index, oz, oy, ox, count);
+            else
+              one_window_channels<T, int64_t>(s, image + c, out, index, oz, oy, ox, count);
             at += count;
           }
   }
@@ -143,12 +163,14 @@ template <class T> void max_channels_last(const PoolShape& s, const void* input,
 
 bool install() {
   if (machine_isa() < FL_THIS_ISA) return false;
-#define INSTALL(E, T)                                             \
+#define INSTALL(E, T)                                           \
   pool_kernels.max[static_cast<int>(DType::E)] = max_planes<T>; \
   pool_kernels.max_channels_last[static_cast<int>(DType::E)] = max_channels_last<T>;
-  INSTALL(Float, float) INSTALL(Double, double) INSTALL(Int64, int64_t) INSTALL(Int32, int32_t) INSTALL(Int16, int16_t) INSTALL(Int8, int8_t) INSTALL(UInt8, uint8_t)
+  INSTALL(Float, float)
+  INSTALL(Double, double) INSTALL(Int64, int64_t) INSTALL(Int32, int32_t) INSTALL(Int16, int16_t) INSTALL(Int8, int8_t)
+      INSTALL(UInt8, uint8_t)
 #undef INSTALL
-  return true;
+          return true;
 }
 const bool installed = install();
 

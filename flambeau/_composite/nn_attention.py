@@ -67,6 +67,7 @@ def _attention_weights(query, key, value, mask, scale=None):
     if mask is None:
         return root.nn.functional.softmax(scores, -1), value
     if mask.dtype == root.bool:
+        mask = mask.unsqueeze(0) if mask.dim() == 1 else mask
         # Filled, not added: what is stored at a hidden place, NaN included, must not come through.
         scores = scores.masked_fill(~mask, float("-inf"))
         unseen = ~mask.any(-2)

@@ -12,7 +12,8 @@ struct ConvolutionOptions {
   int64_t groups;
 };
 
-// Differentiable. input (N, C, *spatial), weight (out, in / groups, *kernel), or (in, out / groups, *kernel) if transposed.
+// Differentiable. input (N, C, *spatial), weight (out, in / groups, *kernel), or (in, out / groups, *kernel) if
+// transposed.
 Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& options);
 
 }  // namespace fl

@@ -5,13 +5,15 @@
 namespace fl {
 
 inline bool is_channels_last(const Tensor& t) {
-  return !t.is_contiguous() && (t.dim() == 4 ? t.is_contiguous(MemoryFormat::ChannelsLast) : t.dim() == 5 && t.is_contiguous(MemoryFormat::ChannelsLast3d));
+  return !t.is_contiguous() && (t.dim() == 4 ? t.is_contiguous(MemoryFormat::ChannelsLast)
+                                             : t.dim() == 5 && t.is_contiguous(MemoryFormat::ChannelsLast3d));
 }
 
 // Of the given sizes, laid out as `like` is.
 inline Tensor empty_as_laid_out(const Tensor& like, IntList sizes, DType dtype) {
   if (!is_channels_last(like)) return empty(sizes, dtype, like.device());
-  return empty(sizes, dtype, like.device(), sizes.size() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+  return empty(sizes, dtype, like.device(),
+               sizes.size() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
 }
 
 // `t`, or a copy of it, in one of the two layouts.
@@ -34,6 +36,8 @@ inline Tensor converted(const Tensor& t, DType dtype) {
 }
 
 // The type in which 16-bit floats are computed.
-inline DType compute_type(DType dtype) { return dtype == DType::Half || dtype == DType::BFloat16 ? DType::Float : dtype; }
+inline DType compute_type(DType dtype) {
+  return dtype == DType::Half || dtype == DType::BFloat16 ? DType::Float : dtype;
+}
 
 }  // namespace fl

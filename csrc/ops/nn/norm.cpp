@@ -23,9 +23,11 @@ void check_norm_type(const Tensor& input, const char* op) {
   FL_CHECK(input.is_floating(), ErrorKind::NotImplemented, op, " isn't implemented for ", info(input.dtype()).name);
 }
 
-NormGradients norm_gradients(const Tensor& given_g, const Tensor& given_x, const Tensor& given_w, IntList dims, double eps, bool centred) {
+NormGradients norm_gradients(const Tensor& given_g, const Tensor& given_x, const Tensor& given_w, IntList dims,
+                             double eps, bool centred) {
   const DType type = compute_type(given_x.dtype());
-  const Tensor g = to_dtype(given_g, type), x = to_dtype(given_x, type), w = given_w ? to_dtype(given_w, type) : Tensor();
+  const Tensor g = to_dtype(given_g, type), x = to_dtype(given_x, type),
+               w = given_w ? to_dtype(given_w, type) : Tensor();
   double n = 1;
   for (int64_t d : dims) n *= static_cast<double>(x.size(d));
   auto mean = [&](const Tensor& t) { return sum(t, dims, true) / n; };

@@ -28,8 +28,8 @@ inline bool is_recording(std::initializer_list<std::reference_wrapper<const Tens
 struct NormGradients {
   Tensor input, weight, bias;
 };
-// The gradients of y = (x - mean) * rsqrt(var + eps) * w + b, with moments over `dims`, in ops that can be differentiated again.
-// Weight and bias broadcast with x; weight may be undefined. Not `centred`: the mean is zero.
+// The gradients of y = (x - mean) * rsqrt(var + eps) * w + b, with moments over `dims`, in ops that can be
+// differentiated again. Weight and bias broadcast with x; weight may be undefined. Not `centred`: the mean is zero.
 NormGradients norm_gradients(const Tensor& g, const Tensor& x, const Tensor& w, IntList dims, double eps, bool centred);
 
 }  // namespace fl

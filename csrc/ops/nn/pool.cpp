@@ -9,19 +9,23 @@ PoolKernels pool_kernels;
 
 Dims pool_numbers(IntList given, int dims, const char* op, const char* what, IntList otherwise) {
   if (given.empty() && !otherwise.empty()) return Dims(otherwise);
-  FL_CHECK(given.size() == 1 || static_cast<int>(given.size()) == dims, op, ": ", what, " must be one number or ", dims, ", got ", shape_text(given));
+  FL_CHECK(given.size() == 1 || static_cast<int>(given.size()) == dims, op, ": ", what, " must be one number or ", dims,
+           ", got ", shape_text(given));
   return given.size() == 1 ? Dims(static_cast<size_t>(dims), given[0]) : Dims(given);
 }
 
 void check_pool_input(const Tensor& input, int dims, const char* op) {
-  FL_CHECK(input.dim() == dims + 1 || input.dim() == dims + 2, op, ": input must have ", dims + 1, " (unbatched) or ", dims + 2, " dimensions, got ", shape_text(input.sizes()));
+  FL_CHECK(input.dim() == dims + 1 || input.dim() == dims + 2, op, ": input must have ", dims + 1, " (unbatched) or ",
+           dims + 2, " dimensions, got ", shape_text(input.sizes()));
   for (int64_t d = input.dim() == dims + 2 ? 1 : 0; d < input.dim(); d++)
     FL_CHECK(input->sizes[d] > 0, op, ": only the batch may be empty, got input ", shape_text(input.sizes()));
 }
 
 void check_adaptive_input(const Tensor& input, int dims, const Value& output_size, const char* op) {
-  const bool is_list = output_size.tag == Tag::Object && (PyTuple_Check(output_size.object) || PyList_Check(output_size.object));
-  FL_CHECK(dims == 1 || !is_list || input.dim() > dims, ErrorKind::Value, op, ": input must have more than ", dims, " dimensions, got ", shape_text(input.sizes()));
+  const bool is_list =
+      output_size.tag == Tag::Object && (PyTuple_Check(output_size.object) || PyList_Check(output_size.object));
+  FL_CHECK(dims == 1 || !is_list || input.dim() > dims, ErrorKind::Value, op, ": input must have more than ", dims,
+           " dimensions, got ", shape_text(input.sizes()));
   check_pool_input(input, dims, op);
 }
 
@@ -53,7 +57,8 @@ void Pooling::finish() {
   }
 }
 
-void Pooling::set_regular(IntList kernel, IntList stride, IntList padding, IntList dilation, bool ceil_mode, bool count_padding) {
+void Pooling::set_regular(IntList kernel, IntList stride, IntList padding, IntList dilation, bool ceil_mode,
+                          bool count_padding) {
   shape.regular = true;
   for (int i = 0; i < dims_; i++) {
     const int axis = 3 - dims_ + i;
@@ -63,12 +68,15 @@ void Pooling::set_regular(IntList kernel, IntList stride, IntList padding, IntLi
     FL_CHECK(d > 0, op_, ": dilation must be positive, got ", shape_text(dilation));
     FL_CHECK(p >= 0, op_, ": padding must not be negative, got ", shape_text(padding));
     int64_t reach = 0;
-    FL_CHECK(!__builtin_mul_overflow(d, k - 1, &reach) && reach < (int64_t(1) << 60) && p < (int64_t(1) << 60), op_, ": kernel_size ", shape_text(kernel), " is too large");
-    FL_CHECK(p <= (reach + 1) / 2, op_, ": padding must be at most half of the kernel, got padding ", shape_text(padding), " for kernel_size ", shape_text(kernel));
+    FL_CHECK(!__builtin_mul_overflow(d, k - 1, &reach) && reach < (int64_t(1) << 60) && p < (int64_t(1) << 60), op_,
+             ": kernel_size ", shape_text(kernel), " is too large");
+    FL_CHECK(p <= (reach + 1) / 2, op_, ": padding must be at most half of the kernel, got padding ",
+             shape_text(padding), " for kernel_size ", shape_text(kernel));
     const int64_t room = in + 2 * p - reach - 1;
     int64_t out = room >= 0 ? (room + (ceil_mode ? s - 1 : 0)) / s + 1 : (ceil_mode && room + s - 1 >= 0 ? 1 : 0);
     if (ceil_mode && (out - 1) * s >= in + p) out--;
-    FL_CHECK(out > 0, op_, ": the result would be empty: input ", shape_text(input_sizes_), ", kernel_size ", shape_text(kernel));
+    FL_CHECK(out > 0, op_, ": the result would be empty: input ", shape_text(input_sizes_), ", kernel_size ",
+             shape_text(kernel));
     set_axis(axis, out);
     shape.kernel[axis] = k;
     shape.stride[axis] = s;
@@ -133,9 +141,10 @@ Dims pool_output_size(const Value& given, int dims, const char* op, IntList inpu
       return n;
     };
     if (PyTuple_Check(o) || PyList_Check(o)) {
-      FL_CHECK(PySequence_Fast_GET_SIZE(o) == 1 || PySequence_Fast_GET_SIZE(o) == dims, ErrorKind::Runtime, op, ": output_size must be one number or ", dims, ", got ",
-               PySequence_Fast_GET_SIZE(o));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) sizes.push_back(number(PySequence_Fast_GET_ITEM(o, i), static_cast<int>(i)));
+      FL_CHECK(PySequence_Fast_GET_SIZE(o) == 1 || PySequence_Fast_GET_SIZE(o) == dims, ErrorKind::Runtime, op,
+               ": output_size must be one number or ", dims, ", got ", PySequence_Fast_GET_SIZE(o));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+        sizes.push_back(number(PySequence_Fast_GET_ITEM(o, i), static_cast<int>(i)));
     } else {
       for (int i = 0; i < dims; i++) sizes.push_back(number(o, i));
     }
@@ -146,7 +155,8 @@ Dims pool_output_size(const Value& given, int dims, const char* op, IntList inpu
 namespace {
 
 // Chunks of planes or, with channels last, images, by size alone.
-template <class F> void for_chunks(const PoolShape& s, const Tensor& t, bool channels_last, F&& f) {
+template <class F>
+void for_chunks(const PoolShape& s, const Tensor& t, bool channels_last, F&& f) {
   constexpr int64_t kChunk = 1 << 15;
   const int64_t planes = t.numel() / (s.input_size == 0 ? 1 : s.input_size);
   const int64_t count = channels_last ? planes / s.channels : planes;
@@ -154,7 +164,8 @@ template <class F> void for_chunks(const PoolShape& s, const Tensor& t, bool cha
   parallel_for(0, count, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, work)), f);
 }
 
-template <class Fn> Fn kernel_for(Fn (&table)[kNumDTypes], DType dtype, const char* op) {
+template <class Fn>
+Fn kernel_for(Fn (&table)[kNumDTypes], DType dtype, const char* op) {
   Fn f = table[static_cast<int>(dtype)];
   FL_CHECK(f, ErrorKind::NotImplemented, op, " isn't implemented for ", info(dtype).name);
   return f;
@@ -167,7 +178,8 @@ MaxPooled run_max_pool(const Pooling& p, const Tensor& input, bool with_indices)
   auto max = kernel_for(pool_kernels.max, type, "max_pool");
   const Tensor from = converted(dense_planes(input), type);
   const Dims sizes = p.output_sizes();
-  MaxPooled r{empty_as_laid_out(from, sizes, type), with_indices ? empty_as_laid_out(from, sizes, DType::Int64) : Tensor()};
+  MaxPooled r{empty_as_laid_out(from, sizes, type),
+              with_indices ? empty_as_laid_out(from, sizes, DType::Int64) : Tensor()};
   const bool last = is_channels_last(from);
   if (!r.values.is_meta() && r.values.numel() > 0) {
     if (last) max = pool_kernels.max_channels_last[static_cast<int>(type)];
@@ -187,7 +199,8 @@ Tensor run_average_pool(const Pooling& p, const Tensor& input) {
   const bool last = is_channels_last(from);
   if (!r.is_meta() && r.numel() > 0) {
     if (last) average = pool_kernels.average_channels_last[static_cast<int>(type)];
-    for_chunks(p.shape, from, last, [&](int64_t begin, int64_t end) { average(p.shape, from.bytes(), r.bytes(), begin, end); });
+    for_chunks(p.shape, from, last,
+               [&](int64_t begin, int64_t end) { average(p.shape, from.bytes(), r.bytes(), begin, end); });
   }
   return converted(r, input.dtype());
 }
@@ -200,7 +213,8 @@ Tensor run_average_pool_back(const Pooling& p, const Tensor& gradient, IntList i
   const bool last = is_channels_last(from);
   if (!r.is_meta() && r.numel() > 0) {
     if (last) back = pool_kernels.average_back_channels_last[static_cast<int>(type)];
-    for_chunks(p.shape, r, last, [&](int64_t begin, int64_t end) { back(p.shape, from.bytes(), r.bytes(), begin, end); });
+    for_chunks(p.shape, r, last,
+               [&](int64_t begin, int64_t end) { back(p.shape, from.bytes(), r.bytes(), begin, end); });
   }
   return converted(r, gradient.dtype());
 }

@@ -15,7 +15,8 @@ class Pooling {
   Pooling(const Pooling&) = delete;
 
   // Windows of one size. Averages leave dilation at 1. Throws for sizes that make no sense.
-  void set_regular(IntList kernel, IntList stride, IntList padding, IntList dilation, bool ceil_mode, bool count_padding = true);
+  void set_regular(IntList kernel, IntList stride, IntList padding, IntList dilation, bool ceil_mode,
+                   bool count_padding = true);
   // Windows that share the input out among a given number of outputs.
   void set_adaptive(IntList output);
   // Windows of one size that begin at given places in each dimension.
