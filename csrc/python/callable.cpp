@@ -24,6 +24,18 @@ const char* package_name = "flambeau";
 bool is_in_place(Form f) { return f == Form::InPlaceFunction || f == Form::InPlaceMethod; }
 bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
 
+// One line for each result: they are tensors.
+PyObject* result_repr(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject* text = PyUnicode_FromFormat("%s(", type->tp_name);
+  for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(self); i++) {
+    PyObject* item = PyUnicode_FromFormat("%s\n%s=%R", i ? "," : "", type->tp_members[i].name, PyTuple_GET_ITEM(self, i));
+    PyUnicode_AppendAndDel(&text, item);
+  }
+  if (text) PyUnicode_AppendAndDel(&text, PyUnicode_FromString(")"));
+  return text;
+}
+
 // Named tuples for ops with named results, by the names.
 PyTypeObject* result_type(const Entry& entry) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>;
@@ -36,6 +48,7 @@ PyTypeObject* result_type(const Entry& entry) {
   PyStructSequence_Desc desc{name->c_str(), nullptr, fields, static_cast<int>(n)};
   type = PyStructSequence_NewType(&desc);
   if (!type) throw PythonError();
+  type->tp_repr = result_repr;
   return type;
 }
 
