@@ -85,3 +85,9 @@ def test_shared_storage_by_descriptor():
         torch.UntypedStorage._new_shared_fd_cpu(descriptor, size + 1)
     with pytest.raises(RuntimeError):
         x.resize_(100)
+
+
+def test_read_only_memory_is_not_written_to():
+    for change in (lambda x: x.fill_(0), lambda x: x.add_(1), lambda x: x.uniform_(), lambda x: x.zero_()):
+        with pytest.raises(RuntimeError):
+            change(torch.frombuffer(b"12345678", dtype=torch.float32))

@@ -17,6 +17,7 @@ const Entry* Op::lookup() const {
 void check_writable(const Tensor& t, const char* op) {
   FL_CHECK(!may_overlap_itself(t), op, ": can't write in place into a tensor whose elements share memory (sizes ", shape_text(t.sizes()),
            ", strides ", shape_text(t.strides()), ", as expand() makes it); clone() it first");
+  FL_CHECK(!t.storage()->read_only, op, ": can't write in place into read-only memory of another library; clone() it first");
   FL_CHECK(!(t->flags & kInference) || thread_state.inference, op,
            ": can't update an inference tensor in place outside inference mode; clone() it first");
 }

@@ -1,5 +1,9 @@
 // Copying, filling and converting.
+#include <algorithm>
+#include <cstring>
+
 #include "autograd/record.h"
+#include "base/threads.h"
 #include "ops/api.h"
 #include "ops/factory.h"
 #include "tile/program.h"
@@ -36,12 +40,22 @@ Tensor raw_clone(const Tensor& t) {
   return r;
 }
 
+constexpr int64_t kFillChunk = 1 << 18;
+
 void raw_fill(const Tensor& t, const Scalar& value) {
   if (t.is_meta() || t.numel() == 0) return;
   alignas(16) char v[16];
   visit_dtype(t.dtype(), [&]<class T>() { *reinterpret_cast<T*>(v) = value.to<T>(); });
-  if (t.is_contiguous() && t.numel() <= 4096) {
-    tile_kernels.fill[size_index(t.item_size())](v, t.bytes(), t.numel());
+  if (t.is_contiguous()) {
+    auto fill = tile_kernels.fill[size_index(t.item_size())];
+    int64_t size = t.item_size();
+    char* data = t.bytes();
+    if (t.numel() <= 4096) return fill(v, data, t.numel());
+    bool zero = std::all_of(v, v + size, [](char byte) { return byte == 0; });
+    parallel_for(0, t.numel(), kFillChunk, [&](int64_t begin, int64_t end) {
+      if (zero) std::memset(data + begin * size, 0, (end - begin) * size);
+      else fill(v, data + begin * size, end - begin);
+    });
     return;
   }
   int64_t strides[2][kMaxDims];

@@ -18,6 +18,19 @@ template <class T> T element(double v) {
   else return T(static_cast<float>(v));
 }
 
+// f(i, i as a double) for i below n. Numbers of a block come from a table: converting 64-bit integers one by one is slow.
+template <class F> void count_up(int64_t n, F f) {
+  constexpr int kBlock = 64;
+  double within[kBlock];
+  for (int j = 0; j < kBlock; j++) within[j] = j;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    double before = static_cast<double>(i);
+    for (int j = 0; j < kBlock; j++) f(i + j, before + within[j]);
+  }
+  for (; i < n; i++) f(i, static_cast<double>(i));
+}
+
 // ---- arange and range
 
 void check_direction(double start, double end, double step, const char* op) {
@@ -40,7 +53,7 @@ Tensor progression(const Scalar& start, const Scalar& step, double count, const 
       for (int64_t i = 0; i < n; i++) out[i] = static_cast<T>(first + by * static_cast<uint64_t>(i));
     } else {
       double first = start.to_double(), by = step.to_double();
-      for (int64_t i = 0; i < n; i++) out[i] = element<T>(first + by * static_cast<double>(i));
+      count_up(n, [=](int64_t i, double k) { out[i] = element<T>(first + by * k); });
     }
   });
   return o.finish(t);
@@ -105,8 +118,11 @@ FactoryOptions spacing_options(const Scalar& start, const Scalar& end, int64_t s
 // f(i) for each of the evenly spaced numbers; counted from the nearer end, so that both ends are exact.
 template <class N, class F> void spaced(N start, N end, int64_t steps, F f) {
   N step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : N(0);
-  for (int64_t i = 0; i < steps; i++)
-    f(i, i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(steps - 1 - i));
+  int64_t half = steps == 1 ? 1 : steps / 2;
+  double last = static_cast<double>(steps - 1);
+  count_up(half, [=](int64_t i, double k) { f(i, start + step * k); });
+  double first = static_cast<double>(half);
+  count_up(steps - half, [=](int64_t i, double k) { f(half + i, end - step * (last - first - k)); });
 }
 
 Tensor spacing(const Scalar& start, const Scalar& end, int64_t steps, std::optional<double> base, const FactoryOptions& o) {
@@ -122,7 +138,8 @@ Tensor spacing(const Scalar& start, const Scalar& end, int64_t steps, std::optio
     } else {
       double first = start.to_double(), last = end.to_double();
       if constexpr (std::is_integral_v<T>) first = static_cast<double>(static_cast<T>(start.to_int())), last = static_cast<double>(static_cast<T>(end.to_int()));
-      spaced(first, last, steps, [&](int64_t i, double x) { out[i] = element<T>(base ? std::pow(*base, x) : x); });
+      if (base) spaced(first, last, steps, [=](int64_t i, double x) { out[i] = element<T>(std::pow(*base, x)); });
+      else spaced(first, last, steps, [=](int64_t i, double x) { out[i] = element<T>(x); });
     }
   });
   return o.finish(t);
