@@ -1,6 +1,5 @@
 // Gathering and scattering by positions, and rows combined into rows.
 #include "ops/indexing/kernels.h"
-
 #include "tile/isa.h"
 #include "tile/program.h"
 
@@ -11,7 +10,8 @@ namespace {
 bool in_bounds(const int64_t* positions, int64_t n, int64_t size) {
   // A sign bit remains where a position is negative or past the last.
   uint64_t worst = 0, last = static_cast<uint64_t>(size) - 1;
-  for (int64_t i = 0; i < n; i++) worst |= static_cast<uint64_t>(positions[i]) | (last - static_cast<uint64_t>(positions[i]));
+  for (int64_t i = 0; i < n; i++)
+    worst |= static_cast<uint64_t>(positions[i]) | (last - static_cast<uint64_t>(positions[i]));
   return !(worst >> 63);
 }
 
@@ -27,7 +27,8 @@ void gather(const char* from, const int64_t* positions, int64_t along, int64_t s
 }
 
 template <class T, class F>
-void scatter_with(T* y, const int64_t* positions, int64_t along, int64_t step, const T* x, int64_t x_step, int64_t n, F f) {
+void scatter_with(T* y, const int64_t* positions, int64_t along, int64_t step, const T* x, int64_t x_step, int64_t n,
+                  F f) {
   if (along == 1 && step == 0 && x_step == 1) {
     for (int64_t i = 0; i < n; i++) f(y[positions[i]], x[i]);
   } else if (step == 1 && x_step == 1) {
@@ -37,12 +38,16 @@ void scatter_with(T* y, const int64_t* positions, int64_t along, int64_t step, c
   }
 }
 template <class T>
-void scatter(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from, int64_t from_step, int64_t n) {
-  scatter_with(reinterpret_cast<T*>(to), positions, along, step, reinterpret_cast<const T*>(from), from_step, n, [](T& a, T b) { a = b; });
+void scatter(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from, int64_t from_step,
+             int64_t n) {
+  scatter_with(reinterpret_cast<T*>(to), positions, along, step, reinterpret_cast<const T*>(from), from_step, n,
+               [](T& a, T b) { a = b; });
 }
 template <class T, class F>
-void scatter_combine(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from, int64_t from_step, int64_t n) {
-  scatter_with(reinterpret_cast<T*>(to), positions, along, step, reinterpret_cast<const T*>(from), from_step, n, [](T& a, T b) { a = F{}(a, b); });
+void scatter_combine(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from,
+                     int64_t from_step, int64_t n) {
+  scatter_with(reinterpret_cast<T*>(to), positions, along, step, reinterpret_cast<const T*>(from), from_step, n,
+               [](T& a, T b) { a = F{}(a, b); });
 }
 template <class T, class F>
 void combine_row(char* to, const char* from, int64_t n) {
@@ -63,8 +68,8 @@ struct Wide {
 
 template <class F>
 void fill_combine(Combine how) {
-#define TYPE(E, T)                                                                                           \
-  index_kernels.scatter_combine[static_cast<int>(how)][static_cast<int>(DType::E)] = scatter_combine<T, F>;    \
+#define TYPE(E, T)                                                                                          \
+  index_kernels.scatter_combine[static_cast<int>(how)][static_cast<int>(DType::E)] = scatter_combine<T, F>; \
   index_kernels.combine_row[static_cast<int>(how)][static_cast<int>(DType::E)] = combine_row<T, F>;
   FL_FORALL_DTYPES(TYPE)
 #undef TYPE
@@ -78,9 +83,10 @@ bool install() {
   k.gather[i] = gather<T>;   \
   k.scatter[i] = scatter<T>; \
   k.reverse[i] = reverse<T>;
-  SIZE(0, uint8_t) SIZE(1, uint16_t) SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
+  SIZE(0, uint8_t)
+  SIZE(1, uint16_t) SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
 #undef SIZE
-  fill_combine<combine::Add>(Combine::Add);
+      fill_combine<combine::Add>(Combine::Add);
   fill_combine<combine::Mul>(Combine::Mul);
   fill_combine<combine::Min>(Combine::Min);
   fill_combine<combine::Max>(Combine::Max);

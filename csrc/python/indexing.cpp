@@ -17,7 +17,8 @@ struct Index {
 // The view so far. Where autograd doesn't look on, only sizes and strides change and one tensor is made at the end.
 class Cursor {
  public:
-  explicit Cursor(const Tensor& t) : tensor_(t), recorded_(layer_flags(t.get()) & thread_state.enabled & kRequiresGrad) {
+  explicit Cursor(const Tensor& t)
+      : tensor_(t), recorded_(layer_flags(t.get()) & thread_state.enabled & kRequiresGrad) {
     if (recorded_) return;
     sizes_ = Dims(t.sizes());
     strides_ = Dims(t.strides());
@@ -25,12 +26,14 @@ class Cursor {
   }
   int64_t dim() const { return recorded_ ? tensor_.dim() : static_cast<int64_t>(sizes_.size()); }
   int64_t size(int64_t d) const {
-    FL_CHECK(d < dim(), ErrorKind::Index, "too many indices: there is no dimension ", d, " in a tensor of ", dim(), " dimensions");
+    FL_CHECK(d < dim(), ErrorKind::Index, "too many indices: there is no dimension ", d, " in a tensor of ", dim(),
+             " dimensions");
     return recorded_ ? tensor_->sizes[d] : sizes_[d];
   }
   void select(int64_t d, int64_t index) {
     int64_t n = size(d);
-    FL_CHECK(index >= -n && index < n, ErrorKind::Index, "index ", index, " is out of bounds for dimension ", d, " with size ", n);
+    FL_CHECK(index >= -n && index < n, ErrorKind::Index, "index ", index, " is out of bounds for dimension ", d,
+             " with size ", n);
     if (recorded_) {
       tensor_ = fl::select(tensor_, d, index);
       return;
@@ -53,7 +56,8 @@ class Cursor {
     changed_ = true;
   }
   void unsqueeze(int64_t d) {
-    FL_CHECK(d <= dim(), ErrorKind::Index, "too many indices: there is no dimension ", d, " in a tensor of ", dim(), " dimensions");
+    FL_CHECK(d <= dim(), ErrorKind::Index, "too many indices: there is no dimension ", d, " in a tensor of ", dim(),
+             " dimensions");
     if (recorded_) {
       tensor_ = fl::unsqueeze(tensor_, d);
       return;
@@ -91,7 +95,10 @@ Items items_of(PyObject* key) {
       as_tuple = o == Py_None || o == Py_Ellipsis || PySlice_Check(o) || is_tensor(o) || PySequence_Check(o);
     }
     if (!as_tuple) return r;
-    if (PyErr_WarnEx(PyExc_UserWarning, "indexing with a list that holds more than numbers means a tuple of indices; write x[tuple(list)], or x[tensor(list)] for positions", 1) < 0)
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "indexing with a list that holds more than numbers means a tuple of indices; write "
+                     "x[tuple(list)], or x[tensor(list)] for positions",
+                     1) < 0)
       throw PythonError();
     r.owner = checked(PyList_AsTuple(key));
     r.data = reinterpret_cast<PyTupleObject*>(r.owner.get())->ob_item;
@@ -111,7 +118,10 @@ int64_t count_dims(PyObject* item) {
 
 Tensor index_tensor(PyObject* item) {
   if (is_tensor(item)) return Tensor::share(item);
-  FL_CHECK(PySequence_Check(item) || is_array(item), ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None, sequences and tensors of integers or bools are valid indices, got ", Py_TYPE(item)->tp_name);
+  FL_CHECK(PySequence_Check(item) || is_array(item), ErrorKind::Index,
+           "only integers, slices (`:`), ellipsis (`...`), None, sequences and tensors of integers or bools are valid "
+           "indices, got ",
+           Py_TYPE(item)->tp_name);
   Tensor t = tensor_from_data(item, std::nullopt, "index");
   return t.dtype() == DType::Bool || t.dtype() == DType::UInt8 ? t : to_dtype(t, DType::Int64);
 }
@@ -125,7 +135,8 @@ void slice_bounds(PyObject* item, int64_t size, int64_t* start, int64_t* stop, i
       v = PyLong_AsLongLongAndOverflow(o, &overflow);
       return overflow > 0 ? INT64_MAX : overflow < 0 ? INT64_MIN : v;
     }
-    FL_CHECK(to_int(o, &v), ErrorKind::Type, "slice indices must be integers or None or have an __index__ method: ", name, " is ", Py_TYPE(o)->tp_name);
+    FL_CHECK(to_int(o, &v), ErrorKind::Type,
+             "slice indices must be integers or None or have an __index__ method: ", name, " is ", Py_TYPE(o)->tp_name);
     return v;
   };
   PySliceObject* s = reinterpret_cast<PySliceObject*>(item);
@@ -154,7 +165,8 @@ Index resolve(const Tensor& self, PyObject* key) {
   PyObject* const* item_data = items.data ? items.data : &items.single;
   int64_t named = 0;
   for (Py_ssize_t i = 0; i < items.count; i++) named += count_dims(item_data[i]);
-  FL_CHECK(named <= self.dim(), ErrorKind::Index, "too many indices for tensor of dimension ", self.dim(), ": got ", named);
+  FL_CHECK(named <= self.dim(), ErrorKind::Index, "too many indices for tensor of dimension ", self.dim(), ": got ",
+           named);
   Index r;
   Cursor cursor(self);
   int64_t dim = 0, inside_masks = 0;  // dimensions that masks cover besides their first
@@ -192,7 +204,9 @@ Index resolve(const Tensor& self, PyObject* key) {
         put(reshape(t, Dims{1}), 1);
       } else {
         bool mask = t.dtype() == DType::Bool || t.dtype() == DType::UInt8;
-        if (t.dtype() == DType::UInt8 && PyErr_WarnEx(PyExc_UserWarning, "indexing with a uint8 tensor means a mask; use bool for masks", 1) < 0) throw PythonError();
+        if (t.dtype() == DType::UInt8 &&
+            PyErr_WarnEx(PyExc_UserWarning, "indexing with a uint8 tensor means a mask; use bool for masks", 1) < 0)
+          throw PythonError();
         put(t, mask ? t.dim() : 1);
       }
     }
@@ -246,7 +260,8 @@ int set_item(PyObject* o, PyObject* key, PyObject* value) {
     static const Op copy("copy_"), fill("fill_"), index_put("index_put");
     Scalar number;
     bool is_number = !is_tensor(value) && to_scalar(value, &number);
-    FL_CHECK(is_number || is_tensor(value), ErrorKind::Type, "__setitem__: can't assign a ", Py_TYPE(value)->tp_name, " to a tensor; expected a number or a Tensor");
+    FL_CHECK(is_number || is_tensor(value), ErrorKind::Type, "__setitem__: can't assign a ", Py_TYPE(value)->tp_name,
+             " to a tensor; expected a number or a Tensor");
     Index r = resolve(self, key);
     if (!r.advanced) {
       if (is_number) {

@@ -31,13 +31,17 @@ Places slices(const Tensor& self, int64_t dim, const Tensor& positions, Tensor* 
 }
 
 Tensor index_select_op(const Tensor& input, int64_t dim, const Tensor& index) {
-  FL_CHECK(index.dim() <= 1, ErrorKind::Index, "index_select(): index is supposed to be a vector, got sizes ", shape_text(index.sizes()));
-  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, "index_select(): expected dtype int32 or int64 for index, got ", info(index.dtype()).name);
+  FL_CHECK(index.dim() <= 1, ErrorKind::Index, "index_select(): index is supposed to be a vector, got sizes ",
+           shape_text(index.sizes()));
+  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32,
+           "index_select(): expected dtype int32 or int64 for index, got ", info(index.dtype()).name);
   int64_t d = wrap_dim(dim, input.dim(), "index_select");
-  FL_CHECK(input.dim() > 0 || index.numel() == 1, "index_select(): index to a 0-dim tensor can have only 1 value, got ", index.numel());
+  FL_CHECK(input.dim() > 0 || index.numel() == 1, "index_select(): index to a 0-dim tensor can have only 1 value, got ",
+           index.numel());
   Dims sizes(input.sizes());
   if (input.dim()) sizes[d] = index.numel();
-  Tensor positions = checked_positions(index, input.dim() ? input->sizes[d] : 1, d, "index_select: ", false, ErrorKind::Index);
+  Tensor positions =
+      checked_positions(index, input.dim() ? input->sizes[d] : 1, d, "index_select: ", false, ErrorKind::Index);
   Tensor out = empty(sizes, input.dtype(), input.device()), offsets;
   if (out.is_meta()) return out;
   read_places(slices(input, d, positions, &offsets), out.bytes());
@@ -45,21 +49,31 @@ Tensor index_select_op(const Tensor& input, int64_t dim, const Tensor& index) {
 }
 
 // What index_add, index_copy and index_reduce ask of their arguments; returns the wrapped dim.
-int64_t check_source(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const char* op, bool copy) {
+int64_t check_source(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const char* op,
+                     bool copy) {
   FL_CHECK(index.dim() <= 1, ErrorKind::Index, op, ": index should have dimension 1 or 0 (got ", index.dim(), ")");
-  FL_CHECK(index.dtype() == DType::Int64 || (index.dtype() == DType::Int32 && !copy), op, ": expected dtype int64 for index, got ", info(index.dtype()).name);
-  FL_CHECK(self.dtype() == source.dtype(), op, ": self (", info(self.dtype()).name, ") and source (", info(source.dtype()).name, ") must have the same dtype");
+  FL_CHECK(index.dtype() == DType::Int64 || (index.dtype() == DType::Int32 && !copy), op,
+           ": expected dtype int64 for index, got ", info(index.dtype()).name);
+  FL_CHECK(self.dtype() == source.dtype(), op, ": self (", info(self.dtype()).name, ") and source (",
+           info(source.dtype()).name, ") must have the same dtype");
   int64_t d = wrap_dim(dim, self.dim(), op);
   ErrorKind kind = copy ? ErrorKind::Index : ErrorKind::Runtime;
-  if (copy && source.dim() == 0) FL_CHECK(index.numel() == 1, kind, op, ": when source is a scalar, index should have one element, got ", index.numel());
+  if (copy && source.dim() == 0)
+    FL_CHECK(index.numel() == 1, kind, op, ": when source is a scalar, index should have one element, got ",
+             index.numel());
   if (copy && source.dim() && self.dim())
-    FL_CHECK(source.dim() == self.dim(), kind, op, ": when source and destination are not scalars, their dimensionality must match: source has ", source.dim(), ", destination ", self.dim());
+    FL_CHECK(source.dim() == self.dim(), kind, op,
+             ": when source and destination are not scalars, their dimensionality must match: source has ",
+             source.dim(), ", destination ", self.dim());
   int64_t given = source.dim() ? source->sizes[wrap_dim(dim, source.dim(), op)] : 1;
   bool same = source.dim() == self.dim() || (self.dim() <= 1 && source.dim() <= 1);
-  for (int64_t k = 0; same && k < self.dim() && k < source.dim(); k++) same = k == d || self->sizes[k] == source->sizes[k];
-  FL_CHECK(same || (copy && source.numel() == 1 && source.dim() == 0), op, ": the sizes of source ", shape_text(source.sizes()), " must be those of the destination ", shape_text(self.sizes()),
+  for (int64_t k = 0; same && k < self.dim() && k < source.dim(); k++)
+    same = k == d || self->sizes[k] == source->sizes[k];
+  FL_CHECK(same || (copy && source.numel() == 1 && source.dim() == 0), op, ": the sizes of source ",
+           shape_text(source.sizes()), " must be those of the destination ", shape_text(self.sizes()),
            " apart from dimension ", d);
-  FL_CHECK(index.numel() == given, kind, op, ": number of indices (", index.numel(), ") should be equal to the size of source in dimension ", d, " (", given, ")");
+  FL_CHECK(index.numel() == given, kind, op, ": number of indices (", index.numel(),
+           ") should be equal to the size of source in dimension ", d, " (", given, ")");
   return d;
 }
 
@@ -94,20 +108,25 @@ Tensor index_copy_op(const Tensor& self, int64_t dim, const Tensor& index, const
 }
 
 Tensor fill_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  FL_CHECK(index.dtype() == DType::Int64, ErrorKind::Index, "index_fill_: expected dtype int64 for index, got ", info(index.dtype()).name);
-  FL_CHECK(index.dim() <= 1, ErrorKind::Index, "index_fill_: index should have dimension 1 or 0 (got ", index.dim(), ")");
+  FL_CHECK(index.dtype() == DType::Int64, ErrorKind::Index, "index_fill_: expected dtype int64 for index, got ",
+           info(index.dtype()).name);
+  FL_CHECK(index.dim() <= 1, ErrorKind::Index, "index_fill_: index should have dimension 1 or 0 (got ", index.dim(),
+           ")");
   int64_t d = wrap_dim(dim, self.dim(), "index_fill_");
   Tensor positions = checked_positions(index, extent(self, d), d, "index_fill_: ", true, ErrorKind::Index);
   write_slices(self, d, positions, value, Combine::Assign);
   return self;
 }
 Tensor index_fill_scalar(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  FL_CHECK(!value.is_complex() || self.is_complex(), "index_fill_: converting a complex value to the real type ", info(self.dtype()).name, " is not supported");
+  FL_CHECK(!value.is_complex() || self.is_complex(), "index_fill_: converting a complex value to the real type ",
+           info(self.dtype()).name, " is not supported");
   return fill_slices(self, dim, index, scalar_tensor(value, self.dtype()));
 }
 Tensor index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  FL_CHECK(value.dim() == 0, "index_fill_: only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
-  FL_CHECK(!value.is_complex() || self.is_complex(), "index_fill_: converting a complex value to the real type ", info(self.dtype()).name, " is not supported");
+  FL_CHECK(value.dim() == 0, "index_fill_: only supports a 0-dimensional value tensor, but got tensor with ",
+           value.dim(), " dimension(s).");
+  FL_CHECK(!value.is_complex() || self.is_complex(), "index_fill_: converting a complex value to the real type ",
+           info(self.dtype()).name, " is not supported");
   Tensor same = empty(Dims(), self.dtype(), self.device());
   raw_copy(same, value);
   return fill_slices(self, dim, index, same);
@@ -129,43 +148,58 @@ Tensor distinct(const Tensor& index, int64_t size) {
 Tensor zeros_of(const Tensor& g, IntList sizes) { return zeros(sizes, g.dtype(), g.device()); }
 
 const Declare ops([] {
-  Define("index_select(Tensor input, int dim, Tensor index) -> Tensor").kernel<index_select_op>().out()
-      .vjp("index", [](Vjp& v) {
-        if (!v.needs(0)) return;
-        Tensor whole = zeros_of(v.grad(), v.sizes(0));
-        add_of.in_place(whole, v.integer(1), v.input(2), v.grad());
-        v.set(0, whole);
-      })
+  Define("index_select(Tensor input, int dim, Tensor index) -> Tensor")
+      .kernel<index_select_op>()
+      .out()
+      .vjp("index",
+           [](Vjp& v) {
+             if (!v.needs(0)) return;
+             Tensor whole = zeros_of(v.grad(), v.sizes(0));
+             add_of.in_place(whole, v.integer(1), v.input(2), v.grad());
+             v.set(0, whole);
+           })
       .doc("The slices of input along dim at the positions in index. Raises IndexError for positions outside.");
-  Define("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor").in_place_kernel<index_add_op>().out()
-      .vjp("index", [](Vjp& v) {
-        Tensor g = v.grad();
-        if (v.needs(0)) v.set(0, g);
-        if (v.needs(3)) {
-          Tensor taken = select_of(g, v.integer(1), v.input(2));
-          if (!v.scalar(4).equals(1)) taken = taken * v.scalar(4);
-          v.set(3, equal(taken.sizes(), v.sizes(3)) ? taken : reshape(taken, v.sizes(3)));
-        }
-      })
-      .doc("Adds alpha times the slices of source to the slices of input that index names along dim, also where a position repeats.");
-  Define("index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor").in_place_kernel<index_copy_op>().out()
-      .vjp("index", [](Vjp& v) {
-        Tensor g = v.grad();
-        if (v.needs(0)) v.set(0, fill_of(g, v.integer(1), v.input(2), Scalar(0)));
-        if (v.needs(3)) {
-          Tensor taken = select_of(g, v.integer(1), v.input(2));
-          v.set(3, equal(taken.sizes(), v.sizes(3)) ? taken : reshape(taken, v.sizes(3)));
-        }
-      })
+  Define("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
+      .in_place_kernel<index_add_op>()
+      .out()
+      .vjp("index",
+           [](Vjp& v) {
+             Tensor g = v.grad();
+             if (v.needs(0)) v.set(0, g);
+             if (v.needs(3)) {
+               Tensor taken = select_of(g, v.integer(1), v.input(2));
+               if (!v.scalar(4).equals(1)) taken = taken * v.scalar(4);
+               v.set(3, equal(taken.sizes(), v.sizes(3)) ? taken : reshape(taken, v.sizes(3)));
+             }
+           })
+      .doc(
+          "Adds alpha times the slices of source to the slices of input that index names along dim, also where a "
+          "position repeats.");
+  Define("index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor")
+      .in_place_kernel<index_copy_op>()
+      .out()
+      .vjp("index",
+           [](Vjp& v) {
+             Tensor g = v.grad();
+             if (v.needs(0)) v.set(0, fill_of(g, v.integer(1), v.input(2), Scalar(0)));
+             if (v.needs(3)) {
+               Tensor taken = select_of(g, v.integer(1), v.input(2));
+               v.set(3, equal(taken.sizes(), v.sizes(3)) ? taken : reshape(taken, v.sizes(3)));
+             }
+           })
       .doc("Copies the slices of source to the positions along dim that index names.");
-  Define("index_fill.int_Tensor(Tensor input, int dim, Tensor index, Tensor value) -> Tensor").in_place_kernel<index_fill_tensor>()
-      .vjp("index", [](Vjp& v) {
-        Tensor g = v.grad();
-        if (v.needs(0)) v.set(0, fill_of(g, v.integer(1), v.input(2), Scalar(0)));
-        if (v.needs(3)) v.set(3, sum(select_of(g, v.integer(1), distinct(v.input(2), g.dim() ? g.size(v.integer(1)) : 1))));
-      })
+  Define("index_fill.int_Tensor(Tensor input, int dim, Tensor index, Tensor value) -> Tensor")
+      .in_place_kernel<index_fill_tensor>()
+      .vjp("index",
+           [](Vjp& v) {
+             Tensor g = v.grad();
+             if (v.needs(0)) v.set(0, fill_of(g, v.integer(1), v.input(2), Scalar(0)));
+             if (v.needs(3))
+               v.set(3, sum(select_of(g, v.integer(1), distinct(v.input(2), g.dim() ? g.size(v.integer(1)) : 1))));
+           })
       .doc("Fills the slices along dim that index names with a value.");
-  Define("index_fill.int_Scalar(Tensor input, int dim, Tensor index, Scalar value) -> Tensor").in_place_kernel<index_fill_scalar>()
+  Define("index_fill.int_Scalar(Tensor input, int dim, Tensor index, Scalar value) -> Tensor")
+      .in_place_kernel<index_fill_scalar>()
       .vjp("index", [](Vjp& v) {
         if (v.needs(0)) v.set(0, fill_of(v.grad(), v.integer(1), v.input(2), Scalar(0)));
       });

@@ -23,7 +23,8 @@ Places rows_of(const Tensor& weight, const Tensor& positions, Tensor* offsets) {
 
 Tensor embedding_op(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   FL_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, got ", weight.dim(), " dimensions");
-  FL_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, "embedding: expected int32 or int64 for indices, got ", info(indices.dtype()).name);
+  FL_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
+           "embedding: expected int32 or int64 for indices, got ", info(indices.dtype()).name);
   Dims sizes(indices.sizes());
   sizes.push_back(weight->sizes[1]);
   Tensor positions = checked_positions(indices, weight->sizes[0], 0, "embedding: ", false, ErrorKind::Index);
@@ -36,7 +37,8 @@ const Op embedding_of("torch.embedding"), index_add("index_add"), index_select("
 
 // How often each row was taken, for each index.
 Tensor frequencies(const Tensor& indices, int64_t rows, DType dtype) {
-  Tensor positions = raw_contiguous(to_dtype(indices, DType::Int64)), out = empty(Dims{indices.numel(), 1}, DType::Int64);
+  Tensor positions = raw_contiguous(to_dtype(indices, DType::Int64)),
+         out = empty(Dims{indices.numel(), 1}, DType::Int64);
   std::vector<int64_t> counts(rows);
   const int64_t* p = positions.data<int64_t>();
   for (int64_t i = 0; i < indices.numel(); i++) counts[p[i]]++;
@@ -76,8 +78,10 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
         double norm = 0;
         for (int64_t j = 0; j < columns; j++) {
           double a = std::fabs(static_cast<double>(x[j * step]));
-          if (std::isinf(p)) norm = std::max(norm, a);
-          else norm += p == 2 ? a * a : p == 0 ? a != 0 : std::pow(a, p);
+          if (std::isinf(p))
+            norm = std::max(norm, a);
+          else
+            norm += p == 2 ? a * a : p == 0 ? a != 0 : std::pow(a, p);
         }
         if (!std::isinf(p) && p != 0) norm = p == 2 ? std::sqrt(norm) : std::pow(norm, 1 / p);
         if (!(norm > max_norm)) continue;
@@ -90,10 +94,12 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
   bump_version(weight);
 }
 
-Tensor nn_embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx, std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, bool sparse) {
+Tensor nn_embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx,
+                    std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, bool sparse) {
   int64_t padding = -1, rows = weight.dim() ? weight->sizes[0] : 0;
   if (padding_idx) {
-    FL_CHECK(*padding_idx >= -rows && *padding_idx < rows, ErrorKind::Assertion, "embedding: padding_idx must be within num_embeddings, got ", *padding_idx, " for ", rows, " rows");
+    FL_CHECK(*padding_idx >= -rows && *padding_idx < rows, ErrorKind::Assertion,
+             "embedding: padding_idx must be within num_embeddings, got ", *padding_idx, " for ", rows, " rows");
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
   if (max_norm) renormalize(weight, input, *max_norm, norm_type);
@@ -101,12 +107,21 @@ Tensor nn_embedding(const Tensor& input, const Tensor& weight, std::optional<int
 }
 
 const Declare ops([] {
-  Define("torch.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor").kernel<embedding_op>().vjp("indices", embedding_back)
+  Define(
+      "torch.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool "
+      "sparse=False) -> Tensor")
+      .kernel<embedding_op>()
+      .vjp("indices", embedding_back)
       .doc("The rows of weight at the indices. Raises IndexError for indices outside the table.");
-  Define("nn.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
+  Define(
+      "nn.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+      "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
       .composite<nn_embedding>()
-      .doc("The rows of weight at the indices in input. Row padding_idx gets no gradient; with max_norm the rows in use are first scaled, in place,\n"
-           "to at most that norm. Gradients are dense, whatever sparse says. Raises IndexError for indices outside the table.");
+      .doc(
+          "The rows of weight at the indices in input. Row padding_idx gets no gradient; with max_norm the rows in use "
+          "are first scaled, in place,\n"
+          "to at most that norm. Gradients are dense, whatever sparse says. Raises IndexError for indices outside the "
+          "table.");
 });
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace fl {
 
 Tensor element_index(const Tensor& index, const char* op) {
-  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.numel() == 0, op, "(): Expected dtype int32/int64 for index, got ", info(index.dtype()).name);
+  FL_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.numel() == 0, op,
+           "(): Expected dtype int32/int64 for index, got ", info(index.dtype()).name);
   return index.dtype() == DType::Int64 ? index : to_dtype(index, DType::Int64);
 }
 
@@ -28,10 +29,12 @@ Tensor gather_op(const Tensor& input, int64_t dim, const Tensor& index, bool) {
   Tensor positions = element_index(index, "gather");
   Tensor out = empty(index.sizes(), input.dtype(), input.device());
   if (index.numel() == 0) return out;
-  FL_CHECK(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(input.dim(), 1), "gather: index must have as many dimensions as input, got ", index.dim(), " and ", input.dim());
+  FL_CHECK(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(input.dim(), 1),
+           "gather: index must have as many dimensions as input, got ", index.dim(), " and ", input.dim());
   for (int64_t k = 0; k < index.dim() && k < input.dim(); k++)
-    FL_CHECK(k == d || index->sizes[k] <= input->sizes[k], "gather: size does not match at dimension ", k, ": expected index ", shape_text(index.sizes()),
-             " to be no larger than input ", shape_text(input.sizes()), " apart from dimension ", d);
+    FL_CHECK(k == d || index->sizes[k] <= input->sizes[k], "gather: size does not match at dimension ", k,
+             ": expected index ", shape_text(index.sizes()), " to be no larger than input ", shape_text(input.sizes()),
+             " apart from dimension ", d);
   if (out.is_meta()) return out;
   int64_t size = input.dim() ? input->sizes[d] : 1, along = input.dim() ? input->strides[d] : 1;
   Walk<3> walk = element_walk(index.sizes(), d, input, positions.strides(), out.strides());
@@ -50,7 +53,8 @@ Tensor gather_op(const Tensor& input, int64_t dim, const Tensor& index, bool) {
         for (int64_t i = 0; i < n; i += kBlock) {
           int64_t count = std::min(kBlock, n - i);
           if (!index_kernels.in_bounds(which + i, count, size)) return bad.store(true);
-          index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from + i * x_step), which + i, along, x_step, reinterpret_cast<char*>(to + i), count);
+          index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from + i * x_step), which + i,
+                                                      along, x_step, reinterpret_cast<char*>(to + i), count);
         }
       } else if (p_step == 0 && x_step == 1 && y_step == 1) {
         if (static_cast<uint64_t>(*which) >= static_cast<uint64_t>(size)) return bad.store(true);
@@ -71,15 +75,19 @@ Tensor gather_op(const Tensor& input, int64_t dim, const Tensor& index, bool) {
 const Op scatter_add("scatter_add");
 
 const Declare ops([] {
-  Define("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor").kernel<gather_op>().out()
-      .vjp("index", [](Vjp& v) {
-        if (!v.needs(0)) return;
-        Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
-        scatter_add.in_place(whole, v.integer(1), v.input(2), g);
-        v.set(0, whole);
-      })
-      .doc("Takes along dim, at each position of index, the element of input that index names there.\n"
-           "Raises RuntimeError when an index is out of bounds.");
+  Define("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor")
+      .kernel<gather_op>()
+      .out()
+      .vjp("index",
+           [](Vjp& v) {
+             if (!v.needs(0)) return;
+             Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
+             scatter_add.in_place(whole, v.integer(1), v.input(2), g);
+             v.set(0, whole);
+           })
+      .doc(
+          "Takes along dim, at each position of index, the element of input that index names there.\n"
+          "Raises RuntimeError when an index is out of bounds.");
 });
 
 }  // namespace

@@ -22,7 +22,8 @@ Dims broadcast_indices(const std::vector<Tensor>& parts) {
     size_t n = std::max(shape.size(), t.sizes().size());
     Dims next(n, 1);
     for (size_t i = 0; i < n; i++) {
-      int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1, b = i < t.sizes().size() ? t.sizes()[t.sizes().size() - 1 - i] : 1;
+      int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1,
+              b = i < t.sizes().size() ? t.sizes()[t.sizes().size() - 1 - i] : 1;
       if (a != b && a != 1 && b != 1) {
         std::string shapes;
         for (const Tensor& x : parts) shapes += (shapes.empty() ? "" : ", ") + shape_text(x.sizes());
@@ -56,7 +57,8 @@ Tensor offsets_along(const Tensor& index, const Tensor& self, int64_t dim) {
   }
   if (__builtin_expect(bad, 0))
     for (int64_t i = 0; i < n; i++)
-      FL_CHECK(p[i] >= -size && p[i] < size, ErrorKind::Index, "index ", p[i], " is out of bounds for dimension ", dim, " with size ", size);
+      FL_CHECK(p[i] >= -size && p[i] < size, ErrorKind::Index, "index ", p[i], " is out of bounds for dimension ", dim,
+               " with size ", size);
   return out;
 }
 
@@ -64,11 +66,13 @@ Tensor offsets_of_mask(const Tensor& mask, const Tensor& self, int64_t dim) {
   FL_CHECK(dim + mask.dim() <= self.dim(), ErrorKind::Index, "too many indices for tensor of dimension ", self.dim());
   Walk<2> walk;
   for (int64_t d = 0; d < mask.dim(); d++) {
-    FL_CHECK(mask->sizes[d] == self->sizes[dim + d], ErrorKind::Index, "The shape of the mask ", shape_text(mask.sizes()), " at index ", d,
-             " does not match the shape of the indexed tensor ", shape_text(self.sizes()), " at index ", dim + d);
+    FL_CHECK(mask->sizes[d] == self->sizes[dim + d], ErrorKind::Index, "The shape of the mask ",
+             shape_text(mask.sizes()), " at index ", d, " does not match the shape of the indexed tensor ",
+             shape_text(self.sizes()), " at index ", dim + d);
     walk.add(mask->sizes[d], {mask->strides[d], self->strides[dim + d]});
   }
-  FL_CHECK(!mask.is_meta(), ErrorKind::NotImplemented, "a mask on the meta device has no values: the size of the result isn't known");
+  FL_CHECK(!mask.is_meta(), ErrorKind::NotImplemented,
+           "a mask on the meta device has no values: the size of the result isn't known");
   int64_t count = count_true(mask);
   Tensor out = empty(Dims{count}, DType::Int64);
   int64_t* q = out.data<int64_t>();
@@ -123,7 +127,8 @@ Indexing prepare(const Tensor& self, TensorList indices) {
   }
   // The indexed dimensions go where they were when they are neighbours, else to the front.
   int64_t first = indexed ? __builtin_ctzll(indexed) : 0, last = indexed ? 64 - __builtin_clzll(indexed) : 0;
-  bool neighbours = !indexed || (indexed >> first) == (last - first == 64 ? ~uint64_t(0) : (uint64_t(1) << (last - first)) - 1);
+  bool neighbours =
+      !indexed || (indexed >> first) == (last - first == 64 ? ~uint64_t(0) : (uint64_t(1) << (last - first)) - 1);
   int64_t begin = neighbours ? first : 0;
   for (int64_t d = 0; d < begin; d++) {
     r.shape.push_back(self->sizes[d]);
@@ -143,8 +148,9 @@ Indexing prepare(const Tensor& self, TensorList indices) {
 }
 
 Tensor index_op(const Tensor& self, TensorList indices) {
-  if (indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool && !self.is_meta() && !indices[0].is_meta() &&
-      self.is_contiguous() && indices[0].is_contiguous() && equal(self.sizes(), indices[0].sizes()))
+  if (indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool && !self.is_meta() &&
+      !indices[0].is_meta() && self.is_contiguous() && indices[0].is_contiguous() &&
+      equal(self.sizes(), indices[0].sizes()))
     return compress(self, indices[0]);
   Indexing r = prepare(self, indices);
   Tensor out = empty(r.shape, self.dtype(), self.device());
@@ -153,19 +159,24 @@ Tensor index_op(const Tensor& self, TensorList indices) {
 }
 
 Tensor index_put_op(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
-  FL_CHECK(self.dtype() == values.dtype(), "index_put_: the destination is ", info(self.dtype()).name, ", the source ", info(values.dtype()).name, "; their dtypes must match");
+  FL_CHECK(self.dtype() == values.dtype(), "index_put_: the destination is ", info(self.dtype()).name, ", the source ",
+           info(values.dtype()).name, "; their dtypes must match");
   Indexing r = prepare(self, indices);
   bool single = values.numel() == 1 && values.dim() <= static_cast<int64_t>(r.shape.size());
   Tensor source = values;
-  if (!single && !(equal(values.sizes(), r.shape) && values.is_contiguous() && overlap(self, values) == Overlap::None)) {
+  if (!single &&
+      !(equal(values.sizes(), r.shape) && values.is_contiguous() && overlap(self, values) == Overlap::None)) {
     int64_t lead = static_cast<int64_t>(r.shape.size()) - values.dim();
     bool fits = lead >= 0;
-    for (int64_t d = 0; fits && d < values.dim(); d++) fits = values->sizes[d] == 1 || values->sizes[d] == r.shape[d + lead];
-    FL_CHECK(fits, "shape mismatch: value tensor of shape ", shape_text(values.sizes()), " cannot be broadcast to indexing result of shape ", shape_text(r.shape));
+    for (int64_t d = 0; fits && d < values.dim(); d++)
+      fits = values->sizes[d] == 1 || values->sizes[d] == r.shape[d + lead];
+    FL_CHECK(fits, "shape mismatch: value tensor of shape ", shape_text(values.sizes()),
+             " cannot be broadcast to indexing result of shape ", shape_text(r.shape));
     source = empty(r.shape, values.dtype(), values.device());
     raw_copy(source, values);
   } else {
-    FL_CHECK(single || values.numel() == checked_numel(r.shape), "shape mismatch: value tensor of shape ", shape_text(values.sizes()), " cannot be broadcast to indexing result of shape ", shape_text(r.shape));
+    FL_CHECK(single || values.numel() == checked_numel(r.shape), "shape mismatch: value tensor of shape ",
+             shape_text(values.sizes()), " cannot be broadcast to indexing result of shape ", shape_text(r.shape));
   }
   if (self.is_meta()) return self;
   alignas(16) char one[16];
@@ -183,22 +194,27 @@ std::vector<Tensor> saved_indices(Vjp& v) {
 const Op index_of("_C.index"), put("index_put");
 
 const Declare ops([] {
-  Define("_C.index(Tensor input, Tensor?[] indices) -> Tensor").kernel<index_op>()
-      .vjp("indices", [](Vjp& v) {
-        if (!v.needs(0)) return;
-        Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
-        put.in_place(whole, saved_indices(v), g, true);
-        v.set(0, whole);
-      });
-  Define("index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor").in_place_kernel<index_put_op>()
-      .vjp("indices", [](Vjp& v) {
-        Tensor g = v.grad();
-        std::vector<Tensor> indices = saved_indices(v);
-        if (v.needs(0)) v.set(0, v.flag(3) ? g : put(g, indices, full(Dims(), Scalar(0), g.dtype(), g.device()), false));
-        if (v.needs(2)) v.set(2, sum_to_size(index_of(g, indices), v.sizes(2)));
-      })
-      .doc("Writes values at the positions that the index tensors name, like input[indices] = values; with accumulate it adds them,\n"
-           "also where a position occurs several times. Raises IndexError before anything is written when an index is out of bounds.");
+  Define("_C.index(Tensor input, Tensor?[] indices) -> Tensor").kernel<index_op>().vjp("indices", [](Vjp& v) {
+    if (!v.needs(0)) return;
+    Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
+    put.in_place(whole, saved_indices(v), g, true);
+    v.set(0, whole);
+  });
+  Define("index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor")
+      .in_place_kernel<index_put_op>()
+      .vjp("indices",
+           [](Vjp& v) {
+             Tensor g = v.grad();
+             std::vector<Tensor> indices = saved_indices(v);
+             if (v.needs(0))
+               v.set(0, v.flag(3) ? g : put(g, indices, full(Dims(), Scalar(0), g.dtype(), g.device()), false));
+             if (v.needs(2)) v.set(2, sum_to_size(index_of(g, indices), v.sizes(2)));
+           })
+      .doc(
+          "Writes values at the positions that the index tensors name, like input[indices] = values; with accumulate "
+          "it adds them,\n"
+          "also where a position occurs several times. Raises IndexError before anything is written when an index is "
+          "out of bounds.");
 });
 
 }  // namespace

@@ -14,8 +14,10 @@ struct IndexKernels {
   // to[i] = from[positions[i] * along + i * step]
   void (*gather[5])(const char* from, const int64_t* positions, int64_t along, int64_t step, char* to, int64_t n);
   // to[positions[i] * along + i * step] is assigned or combined with from[i * from_step], in order.
-  void (*scatter[5])(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from, int64_t from_step, int64_t n);
-  void (*scatter_combine[5][kNumDTypes])(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from, int64_t from_step, int64_t n);
+  void (*scatter[5])(char* to, const int64_t* positions, int64_t along, int64_t step, const char* from,
+                     int64_t from_step, int64_t n);
+  void (*scatter_combine[5][kNumDTypes])(char* to, const int64_t* positions, int64_t along, int64_t step,
+                                         const char* from, int64_t from_step, int64_t n);
   // to[i] is combined with from[i]; rows don't overlap.
   void (*combine_row[5][kNumDTypes])(char* to, const char* from, int64_t n);
   // to[i] = last[-i]

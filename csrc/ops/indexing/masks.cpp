@@ -69,21 +69,27 @@ Tensor expanded(const Tensor& t, IntList sizes) {
 Tensor masked_select_op(const Tensor& input, const Tensor& mask) {
   FL_CHECK(mask.dtype() == DType::Bool, "masked_select: expected BoolTensor for mask, got ", info(mask.dtype()).name);
   Dims sizes = broadcast(mask.sizes(), input.sizes(), "masked_select");
-  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented, "masked_select: a mask on the meta device has no values: the size of the result isn't known");
+  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented,
+           "masked_select: a mask on the meta device has no values: the size of the result isn't known");
   return compress(expanded(input, sizes), expanded(mask, sizes));
 }
 
 Tensor masked_scatter_op(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  FL_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", info(mask.dtype()).name);
-  FL_CHECK(self.dtype() == source.dtype(), "masked_scatter_: expected self and source to have same dtypes but got ", info(self.dtype()).name, " and ", info(source.dtype()).name);
+  FL_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
+           info(mask.dtype()).name);
+  FL_CHECK(self.dtype() == source.dtype(), "masked_scatter_: expected self and source to have same dtypes but got ",
+           info(self.dtype()).name, " and ", info(source.dtype()).name);
   Dims sizes = broadcast(self.sizes(), mask.sizes(), "masked_scatter_");
-  FL_CHECK(equal(sizes, self.sizes()), "masked_scatter_: a mask of sizes ", shape_text(mask.sizes()), " can't be broadcast to ", shape_text(self.sizes()));
+  FL_CHECK(equal(sizes, self.sizes()), "masked_scatter_: a mask of sizes ", shape_text(mask.sizes()),
+           " can't be broadcast to ", shape_text(self.sizes()));
   if (self.is_meta()) return self;
   Tensor m = expanded(mask, sizes);
   int64_t count = count_true(m);
-  FL_CHECK(count <= source.numel(), "masked_scatter: the mask has ", count, " true elements, but source only ", source.numel(), " elements");
+  FL_CHECK(count <= source.numel(), "masked_scatter: the mask has ", count, " true elements, but source only ",
+           source.numel(), " elements");
   if (!count) return self;
-  Tensor values = overlap(self, source) == Overlap::None ? expanded(source, source.sizes()) : raw_clone(expanded(source, source.sizes()));
+  Tensor values = overlap(self, source) == Overlap::None ? expanded(source, source.sizes())
+                                                         : raw_clone(expanded(source, source.sizes()));
   Walk<2> walk;
   Dims dense = contiguous_strides(sizes);
   for (int64_t d = 0; d < self.dim(); d++) walk.add(self->sizes[d], {self->strides[d], dense[d]});
@@ -114,25 +120,31 @@ const Op select("masked_select"), scatter("masked_scatter");
 Tensor zeros_of(const Tensor& g, IntList sizes) { return zeros(sizes, g.dtype(), g.device()); }
 
 const Declare ops([] {
-  Define("masked_select(Tensor input, Tensor mask) -> Tensor").kernel<masked_select_op>().out_apart()
-      .vjp("mask", [](Vjp& v) {
-        if (!v.needs(0)) return;
-        Dims sizes = broadcast(v.sizes(0), v.sizes(1), "masked_select");
-        Tensor g = v.grad();
-        v.set(0, sum_to_size(scatter(zeros_of(g, sizes), v.input(1), g), v.sizes(0)));
-      })
+  Define("masked_select(Tensor input, Tensor mask) -> Tensor")
+      .kernel<masked_select_op>()
+      .out_apart()
+      .vjp("mask",
+           [](Vjp& v) {
+             if (!v.needs(0)) return;
+             Dims sizes = broadcast(v.sizes(0), v.sizes(1), "masked_select");
+             Tensor g = v.grad();
+             v.set(0, sum_to_size(scatter(zeros_of(g, sizes), v.input(1), g), v.sizes(0)));
+           })
       .doc("The elements where mask is true, in order, as one dimension; input and mask broadcast.");
-  Define("masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor").kernel<masked_scatter_new>().in_place_kernel<masked_scatter_op>()
-      .vjp("mask", [](Vjp& v) {
-        Tensor g = v.grad(), mask = v.input(1);
-        if (v.needs(0)) v.set(0, sum_to_size(where(mask, 0.0, g), v.sizes(0)));
-        if (v.needs(2)) {
-          Tensor taken = select(g, mask);
-          int64_t numel = checked_numel(v.sizes(2)), missing = numel - taken.numel();
-          if (missing) taken = cat({taken, zeros_of(g, Dims{missing})}, 0);
-          v.set(2, view(taken, v.sizes(2)));
-        }
-      })
+  Define("masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor")
+      .kernel<masked_scatter_new>()
+      .in_place_kernel<masked_scatter_op>()
+      .vjp("mask",
+           [](Vjp& v) {
+             Tensor g = v.grad(), mask = v.input(1);
+             if (v.needs(0)) v.set(0, sum_to_size(where(mask, 0.0, g), v.sizes(0)));
+             if (v.needs(2)) {
+               Tensor taken = select(g, mask);
+               int64_t numel = checked_numel(v.sizes(2)), missing = numel - taken.numel();
+               if (missing) taken = cat({taken, zeros_of(g, Dims{missing})}, 0);
+               v.set(2, view(taken, v.sizes(2)));
+             }
+           })
       .doc("Writes the elements of source, in order, where mask is true. Raises RuntimeError when there are too few.");
 });
 

@@ -17,7 +17,8 @@ Tensor truth(const Tensor& t) {
 
 // One row for each dimension.
 Tensor positions(const Tensor& input) {
-  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented, "nonzero: a tensor on the meta device has no values: the size of the result isn't known");
+  FL_CHECK(!input.is_meta(), ErrorKind::NotImplemented,
+           "nonzero: a tensor on the meta device has no values: the size of the result isn't known");
   Tensor mask = truth(input);
   int64_t count = count_true(mask), dims = input.dim();
   Tensor out = empty(Dims{dims, count}, DType::Int64);
@@ -52,12 +53,15 @@ Tensor positions(const Tensor& input) {
   return out;
 }
 
-Tensor as_matrix(const Tensor& rows) { return alias(rows, Dims{rows->sizes[1], rows->sizes[0]}, Dims{1, std::max<int64_t>(rows->sizes[1], 1)}, 0); }
+Tensor as_matrix(const Tensor& rows) {
+  return alias(rows, Dims{rows->sizes[1], rows->sizes[0]}, Dims{1, std::max<int64_t>(rows->sizes[1], 1)}, 0);
+}
 
 std::vector<Tensor> nonzero_tuple(const Tensor& input) {
   Tensor rows = positions(input.dim() ? input : alias(input, Dims{1}, Dims{1}, input.offset()));
   std::vector<Tensor> parts;
-  for (int64_t d = 0; d < rows->sizes[0]; d++) parts.push_back(alias(rows, Dims{rows->sizes[1]}, Dims{1}, d * rows->sizes[1]));
+  for (int64_t d = 0; d < rows->sizes[0]; d++)
+    parts.push_back(alias(rows, Dims{rows->sizes[1]}, Dims{1}, d * rows->sizes[1]));
   return parts;
 }
 
@@ -78,12 +82,23 @@ Tensor nonzero_static_op(const Tensor& input, int64_t size, int64_t fill_value) 
 }
 
 const Declare ops([] {
-  Define("nonzero(Tensor input) -> Tensor").kernel<argwhere_op>().constant_outputs(~0u).out()
-      .doc("The positions of the elements that are not zero: a row for each, or with as_tuple a tensor for each dimension.");
+  Define("nonzero(Tensor input) -> Tensor")
+      .kernel<argwhere_op>()
+      .constant_outputs(~0u)
+      .out()
+      .doc(
+          "The positions of the elements that are not zero: a row for each, or with as_tuple a tensor for each "
+          "dimension.");
   Define("nonzero.tuple(Tensor input, *, bool as_tuple) -> any").raw_kernel(nonzero_op).constant_outputs(~0u);
   Define("_C.nonzero_tuple(Tensor input) -> Tensor[]").kernel<nonzero_tuple>().constant_outputs(~0u);
-  Define("argwhere(Tensor input) -> Tensor").kernel<argwhere_op>().constant_outputs(~0u).doc("The positions of the elements that are not zero, a row for each.");
-  Define("nonzero_static(Tensor input, *, int size, int fill_value=-1) -> Tensor").kernel<nonzero_static_op>().constant_outputs(~0u).out()
+  Define("argwhere(Tensor input) -> Tensor")
+      .kernel<argwhere_op>()
+      .constant_outputs(~0u)
+      .doc("The positions of the elements that are not zero, a row for each.");
+  Define("nonzero_static(Tensor input, *, int size, int fill_value=-1) -> Tensor")
+      .kernel<nonzero_static_op>()
+      .constant_outputs(~0u)
+      .out()
       .doc("The first `size` positions of elements that are not zero; rows of fill_value where there are fewer.");
 });
 

@@ -36,7 +36,8 @@ void read_as(const Places& p, T* out) {
   if (p.before.numel() == 1) {
     parallel_for(0, p.count, std::max<int64_t>(1, kGrain / size), [&](int64_t a, int64_t b) {
       if (size == 1) {
-        index_kernels.gather[size_index(sizeof(T))](p.data, p.offsets + a, 1, 0, reinterpret_cast<char*>(out + a), b - a);
+        index_kernels.gather[size_index(sizeof(T))](p.data, p.offsets + a, 1, 0, reinterpret_cast<char*>(out + a),
+                                                    b - a);
       } else {
         for (int64_t k = a; k < b; k++) read_place(data + p.offsets[k], out + k * size);
       }
@@ -52,7 +53,8 @@ void read_as(const Places& p, T* out) {
           const T* from = data + base[0] + r * row_step;
           T* to = out + at * p.count * size;
           if (size == 1) {
-            index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from), p.offsets, 1, 0, reinterpret_cast<char*>(to), p.count);
+            index_kernels.gather[size_index(sizeof(T))](reinterpret_cast<const char*>(from), p.offsets, 1, 0,
+                                                        reinterpret_cast<char*>(to), p.count);
           } else {
             for (int64_t k = 0; k < p.count; k++) read_place(from + p.offsets[k], to + k * size);
           }
@@ -69,14 +71,16 @@ void write_as(const Places& p, const T* source, bool single, Combine how) {
   int64_t lines = p.after.lines(), line = p.after.line(), step = p.after.step(0), size = lines * line;
   int type = static_cast<int>(p.dtype), bytes = size_index(sizeof(T));
   auto combine_row = index_kernels.combine_row[static_cast<int>(how)][type];
-  auto scatter = how == Combine::Assign ? index_kernels.scatter[bytes] : index_kernels.scatter_combine[static_cast<int>(how)][type];
+  auto scatter = how == Combine::Assign ? index_kernels.scatter[bytes]
+                                        : index_kernels.scatter_combine[static_cast<int>(how)][type];
   constexpr int64_t kAtFirst = 0;
   auto write_line = [&](T* to, const T* from) {
     if (single && how == Combine::Assign && step == 1) {
       tile_kernels.fill[bytes](reinterpret_cast<const char*>(source), reinterpret_cast<char*>(to), line);
     } else if (single || step != 1) {
       for (int64_t i = 0; i < line; i++)
-        scatter(reinterpret_cast<char*>(to + i * step), &kAtFirst, 0, 0, reinterpret_cast<const char*>(single ? source : from + i), 0, 1);
+        scatter(reinterpret_cast<char*>(to + i * step), &kAtFirst, 0, 0,
+                reinterpret_cast<const char*>(single ? source : from + i), 0, 1);
     } else if (how == Combine::Assign) {
       std::memcpy(to, from, line * sizeof(T));
     } else {
@@ -85,7 +89,8 @@ void write_as(const Places& p, const T* source, bool single, Combine how) {
   };
   auto write_row = [&](T* base, const T* from) {
     if (size == 1) {
-      scatter(reinterpret_cast<char*>(base), p.offsets, 1, 0, reinterpret_cast<const char*>(from), single ? 0 : 1, p.count);
+      scatter(reinterpret_cast<char*>(base), p.offsets, 1, 0, reinterpret_cast<const char*>(from), single ? 0 : 1,
+              p.count);
       return;
     }
     for (int64_t k = 0; k < p.count; k++) {
@@ -126,7 +131,8 @@ void write_places(const Places& p, const char* source, bool single, Combine how)
   visit_size(item_size(p.dtype), [&]<class T>() { write_as(p, reinterpret_cast<const T*>(source), single, how); });
 }
 
-Tensor checked_positions(const Tensor& index, int64_t size, int64_t dim, const char* op, bool negative, ErrorKind kind) {
+Tensor checked_positions(const Tensor& index, int64_t size, int64_t dim, const char* op, bool negative,
+                         ErrorKind kind) {
   Tensor positions = index;
   if (index.dtype() != DType::Int64 || !index.is_contiguous()) {
     positions = empty(index.sizes(), DType::Int64, index.device());
@@ -141,7 +147,8 @@ Tensor checked_positions(const Tensor& index, int64_t size, int64_t dim, const c
     high = std::max(high, p[i]);
   }
   if (low < (negative ? -size : 0) || high >= size)
-    fail(kind, op, "index ", low < (negative ? -size : 0) ? low : high, " is out of bounds for dimension ", dim, " with size ", size);
+    fail(kind, op, "index ", low < (negative ? -size : 0) ? low : high, " is out of bounds for dimension ", dim,
+         " with size ", size);
   if (low >= 0) return positions;
   if (positions.is(index)) positions = raw_clone(index);
   int64_t* q = positions.data<int64_t>();

@@ -19,8 +19,8 @@ struct Places {
 
 // Copies what is at the places to `out`, dense in the order [before][place][after].
 void read_places(const Places& p, char* out);
-// Writes dense elements in the same order, or with `single` one element everywhere. Places that occur more than once are
-// written in order, so the result is the same at any number of threads.
+// Writes dense elements in the same order, or with `single` one element everywhere. Places that occur more than once
+// are written in order, so the result is the same at any number of threads.
 void write_places(const Places& p, const char* source, bool single, Combine how);
 
 // Index values as contiguous int64, negative ones counted from the end where allowed. Throws when one is out of bounds.

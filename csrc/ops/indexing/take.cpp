@@ -8,8 +8,10 @@ namespace {
 
 // Positions in the flattened tensor as offsets in its memory.
 Tensor flat_offsets(const Tensor& self, const Tensor& index, const char* op) {
-  FL_CHECK(index.dtype() == DType::Int64, op, "(): Expected a long tensor for index, but got ", info(index.dtype()).name);
-  FL_CHECK(self.numel() > 0 || index.numel() == 0, ErrorKind::Index, op, "(): tried to ", op, " elements of an empty tensor");
+  FL_CHECK(index.dtype() == DType::Int64, op, "(): Expected a long tensor for index, but got ",
+           info(index.dtype()).name);
+  FL_CHECK(self.numel() > 0 || index.numel() == 0, ErrorKind::Index, op, "(): tried to ", op,
+           " elements of an empty tensor");
   Tensor dense = raw_contiguous(index);
   if (index.is_meta()) return dense;
   Tensor out = empty(index.sizes(), DType::Int64);
@@ -17,7 +19,8 @@ Tensor flat_offsets(const Tensor& self, const Tensor& index, const char* op) {
   int64_t* q = out.data<int64_t>();
   int64_t n = self.numel();
   for (int64_t i = 0; i < index.numel(); i++) {
-    FL_CHECK(p[i] >= -n && p[i] < n, ErrorKind::Index, "out of range: tried to access index ", p[i], " on a tensor of ", n, " elements");
+    FL_CHECK(p[i] >= -n && p[i] < n, ErrorKind::Index, "out of range: tried to access index ", p[i], " on a tensor of ",
+             n, " elements");
     q[i] = p[i] < 0 ? p[i] + n : p[i];
   }
   if (self.is_contiguous()) return out;
@@ -49,9 +52,14 @@ Tensor take_op(const Tensor& input, const Tensor& index) {
 }
 
 Tensor put_op(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  FL_CHECK(self.dtype() == source.dtype(), "put_(): self and source expected to have the same dtype, but got self.dtype = ", info(self.dtype()).name, " and source.dtype = ", info(source.dtype()).name);
-  FL_CHECK(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ", info(index.dtype()).name);
-  FL_CHECK(source.numel() == index.numel(), "put_(): Expected source and index to have the same number of elements, but got source.numel() = ", source.numel(), ", index.numel() = ", index.numel());
+  FL_CHECK(self.dtype() == source.dtype(),
+           "put_(): self and source expected to have the same dtype, but got self.dtype = ", info(self.dtype()).name,
+           " and source.dtype = ", info(source.dtype()).name);
+  FL_CHECK(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ",
+           info(index.dtype()).name);
+  FL_CHECK(source.numel() == index.numel(),
+           "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+           source.numel(), ", index.numel() = ", index.numel());
   Tensor offsets = flat_offsets(self, index, "put_");
   if (self.is_meta() || index.numel() == 0) return self;
   Tensor values = overlap(self, source) == Overlap::None ? raw_contiguous(source) : raw_clone(raw_contiguous(source));
@@ -75,9 +83,13 @@ Tensor from_the_end(const Tensor& index, int64_t size) {
 }
 
 Tensor take_along_dim_op(const Tensor& input, const Tensor& indices, std::optional<int64_t> dim) {
-  FL_CHECK(indices.dtype() == DType::Int64, "take_along_dim(): dtype of indices should be Long but got ", info(indices.dtype()).name);
-  if (!dim) return gather(reshape(input, Dims{-1}), int64_t(0), from_the_end(reshape(indices, Dims{-1}), input.numel()));
-  FL_CHECK(input.dim() == indices.dim(), "take_along_dim(): input and indices should have the same number of dimensions, but got ", input.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  FL_CHECK(indices.dtype() == DType::Int64, "take_along_dim(): dtype of indices should be Long but got ",
+           info(indices.dtype()).name);
+  if (!dim)
+    return gather(reshape(input, Dims{-1}), int64_t(0), from_the_end(reshape(indices, Dims{-1}), input.numel()));
+  FL_CHECK(input.dim() == indices.dim(),
+           "take_along_dim(): input and indices should have the same number of dimensions, but got ", input.dim(),
+           " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int64_t d = wrap_dim(*dim, input.dim(), "take_along_dim");
   Dims a(input.sizes()), b(indices.sizes());
   Tensor positions = from_the_end(indices, input.dim() ? input->sizes[d] : 1);
@@ -92,22 +104,32 @@ Tensor take_along_dim_op(const Tensor& input, const Tensor& indices, std::option
 }
 
 const Declare ops([] {
-  Define("take(Tensor input, Tensor index) -> Tensor").kernel<take_op>().out_apart()
-      .vjp("index", [](Vjp& v) {
-        if (!v.needs(0)) return;
-        Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
-        put_of.in_place(whole, v.input(1), g, true);
-        v.set(0, whole);
-      })
-      .doc("The elements at positions in the flattened input, in the shape of index. Raises IndexError for positions outside.");
-  Define("put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor").in_place_kernel<put_op>()
-      .vjp("index", [](Vjp& v) {
-        Tensor g = v.grad(), index = v.input(1);
-        if (v.needs(0)) v.set(0, v.flag(3) ? g : put_of(g, index, zeros(index.sizes(), g.dtype(), g.device()), false));
-        if (v.needs(2)) v.set(2, reshape(take_of(g, index), v.sizes(2)));
-      })
+  Define("take(Tensor input, Tensor index) -> Tensor")
+      .kernel<take_op>()
+      .out_apart()
+      .vjp("index",
+           [](Vjp& v) {
+             if (!v.needs(0)) return;
+             Tensor g = v.grad(), whole = zeros(v.sizes(0), g.dtype(), g.device());
+             put_of.in_place(whole, v.input(1), g, true);
+             v.set(0, whole);
+           })
+      .doc(
+          "The elements at positions in the flattened input, in the shape of index. Raises IndexError for positions "
+          "outside.");
+  Define("put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
+      .in_place_kernel<put_op>()
+      .vjp("index",
+           [](Vjp& v) {
+             Tensor g = v.grad(), index = v.input(1);
+             if (v.needs(0))
+               v.set(0, v.flag(3) ? g : put_of(g, index, zeros(index.sizes(), g.dtype(), g.device()), false));
+             if (v.needs(2)) v.set(2, reshape(take_of(g, index), v.sizes(2)));
+           })
       .doc("Writes source to positions in the flattened input; with accumulate it adds.");
-  Define("take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor").composite<take_along_dim_op>().out()
+  Define("take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor")
+      .composite<take_along_dim_op>()
+      .out()
       .doc("Takes along dim at indices; input and indices broadcast. Without dim both are flattened.");
 });
 

@@ -7,8 +7,8 @@
 
 namespace fl {
 
-// Strides are in elements of each operand. Dimensions are added from the outermost to the innermost; neighbours that lie
-// evenly behind each other in every operand become one.
+// Strides are in elements of each operand. Dimensions are added from the outermost to the innermost; neighbours that
+// lie evenly behind each other in every operand become one.
 template <int K>
 class Walk {
  public:
@@ -77,9 +77,8 @@ class Walk {
         }
       });
     } else {
-      parallel_for(0, lines(), std::max<int64_t>(1, 2 * kPiece / std::max<int64_t>(n, 1)), [&](int64_t a, int64_t b) {
-        run(a, b, [&](const Offsets& at) { f(at, n); });
-      });
+      parallel_for(0, lines(), std::max<int64_t>(1, 2 * kPiece / std::max<int64_t>(n, 1)),
+                   [&](int64_t a, int64_t b) { run(a, b, [&](const Offsets& at) { f(at, n); }); });
     }
   }
 
@@ -96,11 +95,16 @@ struct Wide {
 template <class F>
 decltype(auto) visit_size(int64_t bytes, F&& f) {
   switch (bytes) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 8: return f.template operator()<uint64_t>();
-    default: return f.template operator()<Wide>();
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Wide>();
   }
 }
 

@@ -12,7 +12,8 @@ namespace {
 template <bool upper>
 void keep_triangle(const Tensor& t, int64_t diagonal) {
   if (t.is_meta() || t.numel() == 0) return;
-  int64_t rows = t->sizes[t.dim() - 2], columns = t->sizes[t.dim() - 1], row_stride = t->strides[t.dim() - 2], step = t->strides[t.dim() - 1];
+  int64_t rows = t->sizes[t.dim() - 2], columns = t->sizes[t.dim() - 1], row_stride = t->strides[t.dim() - 2],
+          step = t->strides[t.dim() - 1];
   Walk<1> matrices;
   matrices.add(1, {0});
   for (int64_t d = 0; d < t.dim() - 2; d++) matrices.add(t->sizes[d], {t->strides[d]});
@@ -24,7 +25,8 @@ void keep_triangle(const Tensor& t, int64_t diagonal) {
     parallel_for(0, count, std::max<int64_t>(1, 32768 / (rows * columns)), [&](int64_t a, int64_t b) {
       for (int64_t m = a; m < b; m++) {
         T* matrix = nullptr;
-        matrices.run(m / line, m / line + 1, [&](const Walk<1>::Offsets& at) { matrix = data + at[0] + m % line * line_step; });
+        matrices.run(m / line, m / line + 1,
+                     [&](const Walk<1>::Offsets& at) { matrix = data + at[0] + m % line * line_step; });
         for (int64_t i = 0; i < rows; i++) {
           int64_t edge = std::clamp<int64_t>(i + diagonal + (upper ? 0 : 1), 0, columns);
           int64_t first = upper ? 0 : edge, last = upper ? edge : columns;
@@ -42,7 +44,8 @@ void keep_triangle(const Tensor& t, int64_t diagonal) {
 
 template <bool upper>
 Tensor triangle_op(const Tensor& self, int64_t diagonal) {
-  FL_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got ", self.dim());
+  FL_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got ",
+           self.dim());
   keep_triangle<upper>(self, diagonal);
   return self;
 }
@@ -94,19 +97,41 @@ Tensor kron_op(const Tensor& input, const Tensor& other) {
 }
 
 const Declare ops([] {
-  Define("tril(Tensor input, int diagonal=0) -> Tensor").in_place_kernel<triangle_op<false>>().out()
-      .vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, tril_of(v.grad(), v.integer(1))); })
+  Define("tril(Tensor input, int diagonal=0) -> Tensor")
+      .in_place_kernel<triangle_op<false>>()
+      .out()
+      .vjp("",
+           [](Vjp& v) {
+             if (v.needs(0)) v.set(0, tril_of(v.grad(), v.integer(1)));
+           })
       .doc("Matrices with zeros above a diagonal: 0 is the main one, positive ones lie above it.");
-  Define("triu(Tensor input, int diagonal=0) -> Tensor").in_place_kernel<triangle_op<true>>().out()
-      .vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, triu_of(v.grad(), v.integer(1))); })
+  Define("triu(Tensor input, int diagonal=0) -> Tensor")
+      .in_place_kernel<triangle_op<true>>()
+      .out()
+      .vjp("",
+           [](Vjp& v) {
+             if (v.needs(0)) v.set(0, triu_of(v.grad(), v.integer(1)));
+           })
       .doc("Matrices with zeros below a diagonal: 0 is the main one, positive ones lie above it.");
-  Define("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor").kernel<diag_embed_op>()
-      .vjp("", [](Vjp& v) { if (v.needs(0)) v.set(0, diagonal_of(v.grad(), v.integer(1), v.integer(2), v.integer(3))); })
+  Define("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
+      .kernel<diag_embed_op>()
+      .vjp("",
+           [](Vjp& v) {
+             if (v.needs(0)) v.set(0, diagonal_of(v.grad(), v.integer(1), v.integer(2), v.integer(3)));
+           })
       .doc("Matrices with the last dimension of input on a diagonal and zeros elsewhere.");
-  Define("diag(Tensor input, int diagonal=0) -> Tensor").composite<diag_op>().out().doc("A matrix with a vector on its diagonal, or the diagonal of a matrix.");
-  Define("diagflat(Tensor input, int offset=0) -> Tensor").composite<diagflat_op>().doc("A matrix with all elements of input on its diagonal.");
+  Define("diag(Tensor input, int diagonal=0) -> Tensor")
+      .composite<diag_op>()
+      .out()
+      .doc("A matrix with a vector on its diagonal, or the diagonal of a matrix.");
+  Define("diagflat(Tensor input, int offset=0) -> Tensor")
+      .composite<diagflat_op>()
+      .doc("A matrix with all elements of input on its diagonal.");
   Define("trace(Tensor input) -> Tensor").composite<trace_op>().doc("The sum of the diagonal of a matrix.");
-  Define("kron(Tensor input, Tensor other) -> Tensor").composite<kron_op>().out().doc("The Kronecker product: every element of input times all of other.");
+  Define("kron(Tensor input, Tensor other) -> Tensor")
+      .composite<kron_op>()
+      .out()
+      .doc("The Kronecker product: every element of input times all of other.");
 });
 
 }  // namespace

@@ -66,13 +66,15 @@ Tensor cat_op(TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); i++) {
     const Tensor& t = tensors[i];
     if (is_skipped(t)) continue;
-    FL_CHECK(t.dim() == like->dim(), "cat: tensors must have the same number of dimensions: got ", like->dim(), " and ", t.dim());
+    FL_CHECK(t.dim() == like->dim(), "cat: tensors must have the same number of dimensions: got ", like->dim(), " and ",
+             t.dim());
     for (int64_t k = 0; k < t.dim(); k++)
-      FL_CHECK(k == d || t->sizes[k] == sizes[k], "cat: sizes of tensors must match except in dimension ", d, ": expected size ", sizes[k], " but got size ", t->sizes[k],
-               " for tensor number ", i, " in the list");
+      FL_CHECK(k == d || t->sizes[k] == sizes[k], "cat: sizes of tensors must match except in dimension ", d,
+               ": expected size ", sizes[k], " but got size ", t->sizes[k], " for tensor number ", i, " in the list");
     sizes[d] += t->sizes[d];
   }
-  Tensor out = channels_last ? empty(sizes, dtype, like->device(), MemoryFormat::ChannelsLast) : empty(sizes, dtype, like->device());
+  Tensor out = channels_last ? empty(sizes, dtype, like->device(), MemoryFormat::ChannelsLast)
+                             : empty(sizes, dtype, like->device());
   if (!out.is_meta()) {
     if (channels_last) {
       int64_t at = 0;
@@ -109,7 +111,8 @@ Tensor stack_op(TensorList tensors, int64_t dim) {
   TypePromoter types;
   bool same_dtype = true;
   for (size_t i = 0; i < tensors.size(); i++) {
-    FL_CHECK(equal(tensors[i].sizes(), sizes), "stack: expects each tensor to be of equal size, but got ", shape_text(sizes), " at entry 0 and ", shape_text(tensors[i].sizes()), " at entry ", i);
+    FL_CHECK(equal(tensors[i].sizes(), sizes), "stack: expects each tensor to be of equal size, but got ",
+             shape_text(sizes), " at entry 0 and ", shape_text(tensors[i].sizes()), " at entry ", i);
     same_dtype &= tensors[i].dtype() == tensors[0].dtype();
   }
   if (!same_dtype)
@@ -163,23 +166,46 @@ Tensor column_stack_op(TensorList tensors) {
 Tensor cat_again(TensorList tensors, int64_t dim) { return cat_of(tensors, dim); }
 
 const Declare ops([] {
-  Define("torch.cat(Tensor[] tensors, int dim=0) -> Tensor").kernel<cat_op>().out_apart().vjp("", cat_back)
-      .doc("The tensors behind each other along dim; their other sizes must match. Types promote; tensors of sizes (0,) are skipped.");
+  Define("torch.cat(Tensor[] tensors, int dim=0) -> Tensor")
+      .kernel<cat_op>()
+      .out_apart()
+      .vjp("", cat_back)
+      .doc(
+          "The tensors behind each other along dim; their other sizes must match. Types promote; tensors of sizes (0,) "
+          "are skipped.");
   Define("torch.concat(Tensor[] tensors, int dim=0) -> Tensor").composite<cat_again>().out().doc("The same as cat.");
-  Define("torch.concatenate(Tensor[] tensors, int dim=0) -> Tensor").composite<cat_again>().out().doc("The same as cat.");
-  Define("torch.stack(Tensor[] tensors, int dim=0) -> Tensor").kernel<stack_op>().out()
-      .vjp("", [](Vjp& v) {
-        Tensor g = v.grad();
-        int64_t d = wrap_dim(v.integer(1), g.dim());
-        for (int k = 0; k < v.list_size(0); k++)
-          if (v.needs(0, k)) v.set(0, k, select(g, d, k));
-      })
+  Define("torch.concatenate(Tensor[] tensors, int dim=0) -> Tensor")
+      .composite<cat_again>()
+      .out()
+      .doc("The same as cat.");
+  Define("torch.stack(Tensor[] tensors, int dim=0) -> Tensor")
+      .kernel<stack_op>()
+      .out()
+      .vjp("",
+           [](Vjp& v) {
+             Tensor g = v.grad();
+             int64_t d = wrap_dim(v.integer(1), g.dim());
+             for (int k = 0; k < v.list_size(0); k++)
+               if (v.needs(0, k)) v.set(0, k, select(g, d, k));
+           })
       .doc("The tensors, all of one size, along a new dimension dim.");
-  Define("torch.hstack(Tensor[] tensors) -> Tensor").composite<hstack_op>().out().doc("Joins along the second dimension, or the only one.");
-  Define("torch.vstack(Tensor[] tensors) -> Tensor").composite<vstack_op>().out().doc("Joins along the first dimension; vectors become rows.");
+  Define("torch.hstack(Tensor[] tensors) -> Tensor")
+      .composite<hstack_op>()
+      .out()
+      .doc("Joins along the second dimension, or the only one.");
+  Define("torch.vstack(Tensor[] tensors) -> Tensor")
+      .composite<vstack_op>()
+      .out()
+      .doc("Joins along the first dimension; vectors become rows.");
   Define("torch.row_stack(Tensor[] tensors) -> Tensor").composite<vstack_op>().out().doc("The same as vstack.");
-  Define("torch.dstack(Tensor[] tensors) -> Tensor").composite<dstack_op>().out().doc("Joins along the third dimension, which is added where it is missing.");
-  Define("torch.column_stack(Tensor[] tensors) -> Tensor").composite<column_stack_op>().out().doc("Joins along the second dimension; vectors become columns.");
+  Define("torch.dstack(Tensor[] tensors) -> Tensor")
+      .composite<dstack_op>()
+      .out()
+      .doc("Joins along the third dimension, which is added where it is missing.");
+  Define("torch.column_stack(Tensor[] tensors) -> Tensor")
+      .composite<column_stack_op>()
+      .out()
+      .doc("Joins along the second dimension; vectors become columns.");
 });
 
 }  // namespace

@@ -38,8 +38,9 @@ Tensor expand_as_op(const Tensor& input, const Tensor& other) { return expand(in
 Tensor broadcast_to_op(const Tensor& input, IntList size) { return expand(input, size); }
 
 Tensor movedim_list(const Tensor& input, IntList source, IntList destination) {
-  FL_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", shape_text(source), ") should contain the same number of dims as destination (",
-           shape_text(destination), ")");
+  FL_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (",
+           shape_text(source), ") should contain the same number of dims as destination (", shape_text(destination),
+           ")");
   Dims from = wrap_dims(source, input.dim(), "movedim"), to = wrap_dims(destination, input.dim(), "movedim");
   if (input.dim() == 0) return alias_of(input);
   Dims order(input.dim(), -1);
@@ -56,10 +57,13 @@ Tensor movedim_list(const Tensor& input, IntList source, IntList destination) {
   }
   return permute(input, order);
 }
-Tensor movedim_int(const Tensor& input, int64_t source, int64_t destination) { return movedim_list(input, IntList(&source, 1), IntList(&destination, 1)); }
+Tensor movedim_int(const Tensor& input, int64_t source, int64_t destination) {
+  return movedim_list(input, IntList(&source, 1), IntList(&destination, 1));
+}
 Tensor swap_op(const Tensor& input, int64_t a, int64_t b) { return transpose(input, a, b); }
 Tensor adjoint_op(const Tensor& input) {
-  FL_CHECK(input.dim() != 1 && input.dim() != 0, "tensor.adjoint() is only supported on matrices or batches of matrices, got ", input.dim(), " dimensions");
+  FL_CHECK(input.dim() != 1 && input.dim() != 0,
+           "tensor.adjoint() is only supported on matrices or batches of matrices, got ", input.dim(), " dimensions");
   return conj(transpose(input, -2, -1));
 }
 Tensor sum_to_size_op(const Tensor& input, IntList size) {
@@ -89,22 +93,45 @@ Tensor unfold_backward_op(const Tensor& grad, IntList sizes, int64_t dim, int64_
 }
 
 const Declare ops([] {
-  Define("flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor").composite<flatten_op>().doc("The dimensions from start_dim to end_dim as one; a view where strides allow it, else a copy.");
-  Define("ravel(Tensor input) -> Tensor").composite<ravel_op>().doc("All elements as one dimension; a view where strides allow it.");
-  Define("unflatten(Tensor input, int dim, int[] sizes) -> Tensor").composite<unflatten_op>().doc("One dimension as several, whose sizes multiply to its size; one of them may be -1.");
-  Define("Tensor.view_as(Tensor input, Tensor other) -> Tensor").composite<view_as_op>().doc("view with the sizes of other.");
-  Define("Tensor.reshape_as(Tensor input, Tensor other) -> Tensor").composite<reshape_as_op>().doc("reshape to the sizes of other.");
-  Define("Tensor.expand_as(Tensor input, Tensor other) -> Tensor").composite<expand_as_op>().doc("expand to the sizes of other.");
-  Define("broadcast_to(Tensor input, int[] size) -> Tensor").composite<broadcast_to_op>().doc("A view with dimensions of size one repeated, without copying.");
-  Define("movedim.int(Tensor input, int source, int destination) -> Tensor").composite<movedim_int>().doc("A view with dimensions moved to other places; the rest keep their order.");
+  Define("flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor")
+      .composite<flatten_op>()
+      .doc("The dimensions from start_dim to end_dim as one; a view where strides allow it, else a copy.");
+  Define("ravel(Tensor input) -> Tensor")
+      .composite<ravel_op>()
+      .doc("All elements as one dimension; a view where strides allow it.");
+  Define("unflatten(Tensor input, int dim, int[] sizes) -> Tensor")
+      .composite<unflatten_op>()
+      .doc("One dimension as several, whose sizes multiply to its size; one of them may be -1.");
+  Define("Tensor.view_as(Tensor input, Tensor other) -> Tensor")
+      .composite<view_as_op>()
+      .doc("view with the sizes of other.");
+  Define("Tensor.reshape_as(Tensor input, Tensor other) -> Tensor")
+      .composite<reshape_as_op>()
+      .doc("reshape to the sizes of other.");
+  Define("Tensor.expand_as(Tensor input, Tensor other) -> Tensor")
+      .composite<expand_as_op>()
+      .doc("expand to the sizes of other.");
+  Define("broadcast_to(Tensor input, int[] size) -> Tensor")
+      .composite<broadcast_to_op>()
+      .doc("A view with dimensions of size one repeated, without copying.");
+  Define("movedim.int(Tensor input, int source, int destination) -> Tensor")
+      .composite<movedim_int>()
+      .doc("A view with dimensions moved to other places; the rest keep their order.");
   Define("movedim(Tensor input, int[] source, int[] destination) -> Tensor").composite<movedim_list>();
-  Define("moveaxis.int(Tensor input, int source, int destination) -> Tensor").composite<movedim_int>().doc("The same as movedim.");
+  Define("moveaxis.int(Tensor input, int source, int destination) -> Tensor")
+      .composite<movedim_int>()
+      .doc("The same as movedim.");
   Define("moveaxis(Tensor input, int[] source, int[] destination) -> Tensor").composite<movedim_list>();
   Define("swapaxes(Tensor input, int axis0, int axis1) -> Tensor").composite<swap_op>().doc("The same as transpose.");
   Define("swapdims(Tensor input, int dim0, int dim1) -> Tensor").composite<swap_op>().doc("The same as transpose.");
-  Define("adjoint(Tensor input) -> Tensor").composite<adjoint_op>().doc("The last two dimensions swapped and conjugated.");
-  Define("Tensor.sum_to_size(Tensor input, int[] size) -> Tensor").composite<sum_to_size_op>().doc("Sums the dimensions that size has as one or lacks: the reverse of broadcasting.");
-  Define("_C.unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor").kernel<unfold_backward_op>()
+  Define("adjoint(Tensor input) -> Tensor")
+      .composite<adjoint_op>()
+      .doc("The last two dimensions swapped and conjugated.");
+  Define("Tensor.sum_to_size(Tensor input, int[] size) -> Tensor")
+      .composite<sum_to_size_op>()
+      .doc("Sums the dimensions that size has as one or lacks: the reverse of broadcasting.");
+  Define("_C.unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor")
+      .kernel<unfold_backward_op>()
       .vjp("", [](Vjp& v) {
         static const Op unfold("unfold");
         if (v.needs(0)) v.set(0, unfold(v.grad(), v.value(2), v.value(3), v.value(4)));
