@@ -320,6 +320,29 @@ Tensor pointwise_grad_input(Vjp& v, int k) {
   return scalar_tensor(s, s.natural_dtype(), true);
 }
 
+Tensor pointwise_connected(Vjp& v, unsigned reads, Tensor gradient) {
+  if (!grad_enabled() || gradient.requires_grad()) return gradient;
+  static const Op follow("_C.follow");
+  if (reads & 128)
+    if (Tensor y = v.output(); y.requires_grad()) return follow(gradient, y);
+  for (int i = 0; i < v.entry().pointwise->inputs; i++)
+    if ((reads >> i & 1) && v.is_tensor(i))
+      if (Tensor x = v.input(i); x.requires_grad()) return follow(gradient, x);
+  return gradient;
+}
+
+namespace {
+
+Tensor follow(const Tensor& input, const Tensor&) { return alias(input); }
+const Declare ops([] {
+  Define("_C.follow(Tensor input, Tensor other) -> Tensor").kernel<follow>().vjp("", [](Vjp& v) {
+    if (v.needs(0)) v.set(0, v.grad());
+    if (v.needs(1)) v.set(1, zeros(v.sizes(1), v.dtype(1)));
+  });
+});
+
+}  // namespace
+
 void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseForms& forms) {
   Define d(schema);
   d.raw_kernel(pointwise_kernel).doc(forms.doc);

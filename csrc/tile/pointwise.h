@@ -29,6 +29,8 @@ enum Reads : unsigned { kNothing = 0, kFirst = 1, kSecond = 2, kThird = 4, kResu
 #if FL_PRIMARY
 void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseForms& forms);
 Tensor pointwise_grad_input(Vjp& v, int k);
+// The gradient, part of the graph if what it was computed from is, even where it doesn't depend on that: relu's, for one.
+Tensor pointwise_connected(Vjp& v, unsigned reads, Tensor gradient);
 Result pointwise_kernel(const Entry& entry, const Value* args, const Destination* out);
 #endif
 
@@ -220,10 +222,12 @@ template <int inputs, unsigned masks = 0> class Pointwise {
     Tensor g = v.grad(), y = (reads & kResult) ? v.output() : Tensor();
     auto in = [&](int i) { return (reads >> i & 1) ? pointwise_grad_input(v, i) : Tensor(); };
     auto p = [&](int i) { return v.scalar(inputs + i); };
-    if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor>) v.set(k, F{}(g, in(I)..., y));
-    else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar>) v.set(k, F{}(g, in(I)..., y, p(0)));
-    else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar, Scalar>) v.set(k, F{}(g, in(I)..., y, p(0), p(1)));
-    else v.set(k, F{}(g, in(I)..., y, p(0), p(1), p(2)));
+    Tensor r;
+    if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor>) r = F{}(g, in(I)..., y);
+    else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar>) r = F{}(g, in(I)..., y, p(0));
+    else if constexpr (std::is_invocable_v<F, Tensor, decltype((void)I, Tensor())..., Tensor, Scalar, Scalar>) r = F{}(g, in(I)..., y, p(0), p(1));
+    else r = F{}(g, in(I)..., y, p(0), p(1), p(2));
+    v.set(k, pointwise_connected(v, reads, std::move(r)));
   }
 #endif
   const char* schema_;
