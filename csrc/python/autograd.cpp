@@ -176,6 +176,8 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
         PyObject* x = PySequence_Fast_GET_ITEM(list.get(), i);
         if (PyTuple_Check(x)) {  // a GradientEdge
+          FL_CHECK(PyTuple_GET_SIZE(x) == 2 && PyObject_TypeCheck(PyTuple_GET_ITEM(x, 0), node_type) && PyLong_Check(PyTuple_GET_ITEM(x, 1)), ErrorKind::Type,
+                   "backward: inputs must be tensors or pairs of a node and an index");
           owned.emplace_back(node_of(PyTuple_GET_ITEM(x, 0)), static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(x, 1))));
         } else {
           FL_CHECK(is_tensor(x), ErrorKind::Type, "backward: inputs must be tensors, got ", Py_TYPE(x)->tp_name);
@@ -254,7 +256,8 @@ PyObject* pop_hooks_py(PyObject*, PyObject*) {
 }
 PyObject* disable_hooks_py(PyObject*, PyObject* message) {
   return guarded([&]() -> PyObject* {
-    set_saved_hooks_disabled(message == Py_None ? nullptr : PyUnicode_AsUTF8(message));
+    FL_CHECK(message == Py_None || PyUnicode_Check(message), ErrorKind::Type, "saved tensor hooks: the message must be str, got ", Py_TYPE(message)->tp_name);
+    set_saved_hooks_disabled(message == Py_None ? nullptr : text_of(message).c_str());
     Py_RETURN_NONE;
   });
 }

@@ -252,7 +252,7 @@ PyObject* get_doc(PyObject* o, void*) {
     if (e->python) {
       PyRef doc = PyRef::take(PyObject_GetAttrString(e->python, "__doc__"));
       if (doc && PyUnicode_Check(doc.get())) {
-        text += "\n" + std::string(PyUnicode_AsUTF8(doc.get()));
+        text += "\n" + text_of(doc.get());
         break;
       }
     }

@@ -47,7 +47,7 @@ struct Inferred {
   }
 };
 
-void infer(PyObject* o, Inferred& r, const char* op) {
+void infer(PyObject* o, Inferred& r, const char* op, int depth = 0) {
   if (PyFloat_CheckExact(o)) return r.add(default_dtype());
   if (PyBool_Check(o)) return r.add(DType::Bool);
   if (PyLong_Check(o)) return r.add(DType::Int64);
@@ -55,8 +55,9 @@ void infer(PyObject* o, Inferred& r, const char* op) {
   if (is_tensor(o)) return r.add(as_tensor(o).dtype());
   if (is_array(o)) return r.add(tensor_from_array(o, op).dtype());
   if (is_sequence(o)) {
+    FL_CHECK(depth < kMaxNesting, ErrorKind::Value, op, ": too many dimensions: the data is nested more than ", kMaxNesting, " deep");
     PyRef s = fast_sequence(o);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(s.get()); i++) infer(PySequence_Fast_GET_ITEM(s.get(), i), r, op);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(s.get()); i++) infer(PyRef::share(PySequence_Fast_GET_ITEM(s.get(), i)).get(), r, op, depth + 1);
     return;
   }
   Scalar s;
@@ -67,7 +68,7 @@ void infer(PyObject* o, Inferred& r, const char* op) {
   PyRef name = dtype ? PyRef::take(PyObject_Str(dtype.get())) : PyRef();
   if (name)
     for (int i = 0; i < kNumDTypes; i++)
-      if (kDTypeInfo[i].name == PyUnicode_AsUTF8(name.get())) return r.add(static_cast<DType>(i));
+      if (kDTypeInfo[i].name == text_of(name.get())) return r.add(static_cast<DType>(i));
   r.add(s.natural_dtype());
 }
 
@@ -132,7 +133,9 @@ char* write(PyObject* o, char* at, DType dtype, IntList sizes, size_t depth, con
   Py_ssize_t n = PySequence_Fast_GET_SIZE(s.get());
   FL_CHECK(n == sizes[depth], ErrorKind::Value, op, ": expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", n, ")");
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject* x = PySequence_Fast_GET_ITEM(s.get(), i);
+    FL_CHECK(PySequence_Fast_GET_SIZE(s.get()) == n, ErrorKind::Value, op, ": the data changed its length while it was read");
+    PyRef item = PyRef::share(PySequence_Fast_GET_ITEM(s.get(), i));
+    PyObject* x = item.get();
     if (depth + 1 == sizes.size() && PyFloat_CheckExact(x) && dtype == DType::Float) {
       *reinterpret_cast<float*>(at) = static_cast<float>(PyFloat_AS_DOUBLE(x));
       at += 4;

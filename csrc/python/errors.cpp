@@ -30,6 +30,12 @@ PyObject* class_of(ErrorKind kind) {
 
 }  // namespace
 
+std::string text_of(PyObject* string) {
+  PyRef bytes = PyRef::take(string && PyUnicode_Check(string) ? PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace") : nullptr);
+  PyErr_Clear();
+  return bytes ? std::string(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get())) : std::string("?");
+}
+
 void set_python_error() {
   try {
     throw;

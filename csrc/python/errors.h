@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -41,6 +42,9 @@ inline PyRef checked(PyObject* o) {
   if (!o) throw PythonError();
   return PyRef::take(o);
 }
+
+// A Python string for messages. What UTF-8 can't hold is shown escaped; never fails.
+std::string text_of(PyObject* string);
 
 // Turns the exception being handled into a Python one. Call inside catch (...).
 void set_python_error();

@@ -23,11 +23,14 @@ std::string prefix_of(const std::string& name) {
   size_t dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
-bool first_is_self(const Entry& e) {
-  if (e.schema.args.empty()) return false;
+// Which of its forms an entry has, by the prefix of its name and its first argument.
+bool has_method(const Entry& e) {
+  std::string prefix = prefix_of(e.schema.name);
+  if (e.no_method || e.schema.args.empty() || (!prefix.empty() && prefix != "Tensor")) return false;
   const Argument& a = e.schema.args[0];
-  return a.type == ArgType::Tensor && !a.optional && (a.name == "input" || a.name == "self");
+  return prefix == "Tensor" || (a.type == ArgType::Tensor && !a.optional && (a.name == "input" || a.name == "self"));
 }
+bool has_function(const Entry& e) { return !e.no_function && prefix_of(e.schema.name) != "Tensor"; }
 
 void put(PyObject* dict, const std::string& name, PyObject* o) {
   if (PyDict_SetItemString(dict, name.c_str(), o)) throw PythonError();
@@ -35,13 +38,10 @@ void put(PyObject* dict, const std::string& name, PyObject* o) {
 
 // Puts a group's methods on the Tensor type.
 void attach_methods(OpGroup* g) {
-  std::string prefix = prefix_of(g->name);
-  if (!prefix.empty() && prefix != "Tensor") return;
   bool method = false, in_place = false;
   for (Entry* e : g->overloads) {
-    bool here = !e->no_method && (prefix == "Tensor" || first_is_self(*e));
-    method |= here;
-    in_place |= here && e->has_in_place;
+    method |= has_method(*e);
+    in_place |= has_method(*e) && e->has_in_place;
   }
   PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
   const std::string& name = g->overloads[0]->public_name;
@@ -52,8 +52,8 @@ void attach_methods(OpGroup* g) {
 void add_functions(OpGroup* g, PyObject* dict) {
   bool function = false, in_place = false;
   for (Entry* e : g->overloads) {
-    function |= !e->no_function;
-    in_place |= e->has_in_place && !e->no_function;
+    function |= has_function(*e);
+    in_place |= has_function(*e) && e->has_in_place;
   }
   const std::string& name = g->overloads[0]->public_name;
   if (function) put(dict, name, op_callable(g, Form::Function));
@@ -91,16 +91,30 @@ PyObject* define_py(PyObject*, PyObject* args) {
   });
 }
 
+// The arguments of an entry: (name, type, default or None, keyword only), all as the schema writes them.
+PyRef argument_rows(const Entry& e) {
+  PyRef list = checked(PyList_New(0));
+  for (const Argument& a : e.schema.args) {
+    PyRef row = checked(Py_BuildValue("(sszO)", a.name.c_str(), a.type_text.c_str(), a.has_default ? a.default_text.c_str() : nullptr,
+                                      a.keyword_only ? Py_True : Py_False));
+    if (PyList_Append(list.get(), row.get())) throw PythonError();
+  }
+  return list;
+}
+
 PyObject* table_py(PyObject*, PyObject*) {
   return guarded([&] {
     PyRef list = checked(PyList_New(0));
+    auto yes = [](bool b) { return b ? Py_True : Py_False; };
     for (OpGroup* g : all_groups())
       for (Entry* e : g->overloads) {
-        PyRef row = checked(Py_BuildValue("{s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:s,s:O}", "id", e->id.c_str(), "name", g->name.c_str(), "schema", e->schema.text.c_str(),
-                                          "in_place", e->has_in_place ? Py_True : Py_False, "out", e->has_out ? Py_True : Py_False,
-                                          "composite", e->composite ? Py_True : Py_False, "view", e->view ? Py_True : Py_False,
-                                          "differentiable", e->vjp || e->composite ? Py_True : Py_False, "pointwise", e->pointwise ? Py_True : Py_False,
-                                          "python", e->python ? e->python : Py_None, "doc", e->doc, "mutates", e->mutates ? Py_True : Py_False));
+        PyRef args = argument_rows(*e);
+        PyRef row = checked(Py_BuildValue(
+            "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:s}", "id", e->id.c_str(), "name", g->name.c_str(), "schema",
+            e->schema.text.c_str(), "returns", e->schema.returns.c_str(), "args", args.get(), "function", yes(has_function(*e)), "method",
+            yes(has_method(*e)), "in_place", yes(e->has_in_place), "out", yes(e->has_out), "composite", yes(e->composite), "view",
+            yes(e->view), "differentiable", yes(e->vjp || e->composite), "pointwise", yes(e->pointwise), "mutates", yes(e->mutates),
+            "python", e->python ? e->python : Py_None, "doc", e->doc));
         if (PyList_Append(list.get(), row.get())) throw PythonError();
       }
     return list.detach();

@@ -166,7 +166,7 @@ PyObject* size_repr(PyObject* o) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
     PyRef text = PyRef::take(PyObject_Str(PyTuple_GET_ITEM(o, i)));
     if (!text) return nullptr;
-    s += (i ? ", " : "") + std::string(PyUnicode_AsUTF8(text.get()));
+    s += (i ? ", " : "") + text_of(text.get());
   }
   return PyUnicode_FromString((s + "])").c_str());
 }

@@ -49,8 +49,8 @@ bool convert_ints(PyObject* o, const Argument& a, Parsed& p, Value& v) {
     return true;
   }
   auto& list = p.new_int_list();
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  for (Py_ssize_t i = 0; i < n; i++) {
+  // The size is asked for each time: what __index__ runs may change the list.
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
     if (!to_int(PySequence_Fast_GET_ITEM(o, i), &one)) return false;
     list.push_back(one);
   }
@@ -226,13 +226,14 @@ int find_argument(const Schema& s, PyObject* name) {
   for (size_t i = 0; i < s.args.size(); i++)
     if (PyUnicode_Compare(s.args[i].interned, name) == 0) return static_cast<int>(i);
   const char* text = PyUnicode_AsUTF8(name);
+  if (!text) PyErr_Clear();
   const char* other = text ? numpy_name(text) : nullptr;
   int i = other ? s.argument(other) : -1;
   if (i < 0 && text && std::string_view(text) == "axis") i = s.argument("dims");
   return i;
 }
 
-std::string quoted(PyObject* name) { return std::string("'") + PyUnicode_AsUTF8(name) + "'"; }
+std::string quoted(PyObject* name) { return "'" + text_of(name) + "'"; }
 
 }  // namespace
 
@@ -324,7 +325,7 @@ void refuse_call(const OpGroup& group, const char* shown_name, const Arguments& 
   for (Py_ssize_t i = first; i < args.positional; i++) given += (i > first ? ", " : "") + describe(args.items[i]);
   if (args.names)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args.names); k++)
-      given += (given.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(args.names, k))) + "=" + describe(args.items[args.positional + k]);
+      given += (given.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(args.names, k)) + "=" + describe(args.items[args.positional + k]);
   std::string message = std::string(shown_name) + "(): ";
   std::string tried;
   std::string only;

@@ -149,6 +149,7 @@ SmallVector<int64_t, 6> numbers(PyObject* sequence, const char* what) {
   PyRef list = checked(PySequence_Fast(sequence, "set_: expected a sequence of ints"));
   SmallVector<int64_t, 6> values(PySequence_Fast_GET_SIZE(list.get()));
   for (size_t i = 0; i < values.size(); i++) {
+    FL_CHECK(PySequence_Fast_GET_SIZE(list.get()) == static_cast<Py_ssize_t>(values.size()), ErrorKind::Value, "set_: ", what, " changed its length while it was read");
     FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &values[i]), ErrorKind::Type, "set_: ", what, " holds ints");
     FL_CHECK(values[i] >= 0, "set_: ", what, " has a negative entry: ", values[i]);
   }

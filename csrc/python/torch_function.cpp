@@ -170,7 +170,7 @@ PyObject* call_torch_function(PyObject* function, PyObject* const* args, Py_ssiz
   }
   if (found.empty()) return PyObject_Call(function, positional.get(), kwargs.get());
   PyRef name = PyRef::take(PyObject_Repr(function)), list = PyRef::take(PyObject_Repr(types.get()));
-  fail(ErrorKind::Type, "no implementation found for ", PyUnicode_AsUTF8(name.get()), " on types that implement __torch_function__: ", PyUnicode_AsUTF8(list.get()));
+  fail(ErrorKind::Type, "no implementation found for ", text_of(name.get()), " on types that implement __torch_function__: ", text_of(list.get()));
 }
 
 void init_torch_function(PyObject* module) {

@@ -47,6 +47,8 @@ struct Operand {
   Scalar number;
   alignas(16) char value[16];
 
+  Tensor copy;  // when the tensor's memory is interleaved with what is written to
+
   IntList sizes() const { return tensor ? tensor->sizes() : IntList(); }
   char* data() { return tensor ? tensor->bytes() : value; }
 };
@@ -175,19 +177,27 @@ Tensor make_output(const PointwiseInfo& p, const Operand* in, IntList shape, DTy
   return empty(shape, dtype, device);
 }
 
-void check_destination(const Entry& entry, const PointwiseInfo& p, const Operand* in, const Types& t, IntList shape, const Destination& dest) {
+// Makes the destination ready to be written to, or says why it can't be; until then it is as it was.
+void prepare_destination(const Entry& entry, const PointwiseInfo& p, Operand* in, const Types& t, IntList shape, const Destination& dest) {
   const Tensor& out = dest.tensor;
   const char* tail = dest.may_resize ? "" : "_";
-  if (dest.may_resize) resize_tensor(out, shape);
-  FL_CHECK(equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ", shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
+  bool resize = dest.may_resize && !equal(out.sizes(), shape);
+  for (int i = 0; i < p.inputs; i++) resize &= !in[i].tensor || !in[i].tensor->is(out);
+  FL_CHECK(resize || equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ", shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
   FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, tail, ": result type ", info(t.result).name, " can't be cast to the desired output type ",
            info(out.dtype()).name);
   FL_CHECK(!p.exact_out || t.result == out.dtype(), entry.public_name, ": expected out of dtype ", info(t.result).name, ", got ", info(out.dtype()).name);
   FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)), entry.public_name,
            "_: the result of complex numbers is real and can't be written in place");
-  for (int i = 0; i < p.inputs; i++)
-    FL_CHECK(!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial, entry.public_name, tail,
+  if (resize) resize_tensor(out, shape);
+  for (int i = 0; i < p.inputs; i++) {
+    if (!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial) continue;
+    // Columns of one matrix lie between each other without meeting. Telling that from a real overlap is hard, copying is safe.
+    FL_CHECK(!is_dense(out) || !is_dense(*in[i].tensor), entry.public_name, tail,
              ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
+    in[i].copy = raw_clone(*in[i].tensor);
+    in[i].tensor = &in[i].copy;
+  }
 }
 
 }  // namespace
@@ -230,7 +240,7 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
   }
   if (dest) {
     out = dest->tensor;
-    check_destination(entry, p, in, t, shape, *dest);
+    prepare_destination(entry, p, in, t, shape, *dest);
   } else {
     out = make_output(p, in, shape, t.result, device);
   }

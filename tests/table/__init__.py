@@ -1,0 +1,1 @@
+"""The op table seen from the tests: its entries, sample arguments for them, wild arguments for them."""
