@@ -189,12 +189,13 @@ void prepare_destination(const Entry& entry, const PointwiseInfo& p, Operand* in
   FL_CHECK(!p.exact_out || t.result == out.dtype(), entry.public_name, ": expected out of dtype ", info(t.result).name, ", got ", info(out.dtype()).name);
   FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)), entry.public_name,
            "_: the result of complex numbers is real and can't be written in place");
+  for (int i = 0; i < p.inputs; i++)
+    FL_CHECK(!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial || !is_dense(out) || !is_dense(*in[i].tensor), entry.public_name, tail,
+             ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
   if (resize) resize_tensor(out, shape);
   for (int i = 0; i < p.inputs; i++) {
     if (!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial) continue;
     // Columns of one matrix lie between each other without meeting. Telling that from a real overlap is hard, copying is safe.
-    FL_CHECK(!is_dense(out) || !is_dense(*in[i].tensor), entry.public_name, tail,
-             ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
     in[i].copy = raw_clone(*in[i].tensor);
     in[i].tensor = &in[i].copy;
   }

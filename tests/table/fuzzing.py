@@ -100,11 +100,10 @@ class Call:
 
 
 def snapshot(t: fl.Tensor) -> tuple[Any, ...] | None:
-    """Bytes and geometry of a tensor; None where there are none to compare."""
+    """Values and geometry of a tensor; None where there are none to compare."""
     if t.device.type != "cpu" or t.numel() == 0 or t.numel() > 10_000 or t.untyped_storage().nbytes() == 0:
         return None
-    flat = t.detach().reshape(-1).contiguous()
-    return (tuple(t.shape), t.dtype, bytes(flat.view(fl.uint8).tolist()))
+    return (tuple(t.shape), t.dtype, repr(t.detach().tolist()))
 
 
 def tensors_in(result: Any) -> Iterator[fl.Tensor]:

@@ -154,7 +154,7 @@ class Wild:
         kind = rng.random()
         if kind < 0.1 and t.dim() > 1:
             t = t.transpose(0, rng.randrange(t.dim()))
-        elif kind < 0.2 and t.dim() > 0:
+        elif kind < 0.2 and 0 < t.dim() < 60:
             t = t.expand((rng.randint(1, 3), *t.shape)) if rng.random() < 0.3 else t[..., :1].expand(t.shape)
         elif kind < 0.3 and t.dim() > 0:
             t = fl.cat([t, t], -1)[..., ::2]
