@@ -22,9 +22,35 @@ void check_writable(const Tensor& t, const char* op) {
            ": can't update an inference tensor in place outside inference mode; clone() it first");
 }
 
+void check_devices(const Entry& entry, const Value* args) {
+  if (entry.composite || entry.any_device) return;  // a composite's ops check for themselves
+  size_t n = entry.schema.args.size();
+  const Argument* on_meta = nullptr;
+  const Argument* elsewhere = nullptr;
+  auto note = [&](const TensorObject* t, const Argument& a) {
+    if (t->flags & kMeta) on_meta = &a;
+    else if (t->ndim || !entry.pointwise) elsewhere = &a;  // pointwise ops take a number from anywhere
+  };
+  for (size_t i = 0; i < n; i++) {
+    if (args[i].is_tensor()) note(args[i].tensor, entry.schema.args[i]);
+    if (args[i].tag == Tag::TensorList)
+      for (uint32_t k = 0; k < args[i].length; k++)
+        if (args[i].tensors[k]) note(args[i].tensors[k], entry.schema.args[i]);
+  }
+  FL_CHECK(!on_meta || !elsewhere, entry.public_name, ": expected all tensors to be on the same device, but argument '", on_meta->name,
+           "' is on meta and '", elsewhere->name, "' isn't");
+}
+
 void bump_version(const Tensor& t) {
   t->storage->writes++;
   if (!(t->flags & kOwnVersion)) t->storage->version++;
+}
+
+void check_out(const Tensor& result, const Tensor& out, const char* op) {
+  FL_CHECK(result, op, ": out= can't take a result that this call doesn't have");
+  FL_CHECK(result.is_meta() == out.is_meta(), op, ": expected out to be on ", device_text(result.device()), " like the result, got ", device_text(out.device()));
+  FL_CHECK(can_cast(result.dtype(), out.dtype()), op, ": the result type ", info(result.dtype()).name, " can't be cast to the type of out, ",
+           info(out.dtype()).name);
 }
 
 void resize_tensor(const Tensor& t, IntList sizes) {
@@ -95,7 +121,8 @@ void call_in_place(const Entry& entry, const Value* args) {
   if (entry.forward) return call_in_place(*entry.forward, args);
   const Tensor& self = borrow(args[0].tensor);
   check_writable(self, entry.public_name.c_str());
-  uint16_t keys = layers_of(args, entry.schema.args.size()) & thread_state.enabled & kRequiresGrad;
+  uint16_t layers = layers_of(args, entry.schema.args.size()), keys = layers & thread_state.enabled & kRequiresGrad;
+  if (layers & kMeta) check_devices(entry, args);
   if (!keys) {
     run_in_place(entry, args);
     return;
@@ -111,7 +138,9 @@ void call_in_place(const Entry& entry, const Value* args) {
 }
 
 void call_out(const Entry& entry, const Value* args, std::span<const Tensor> outs) {
-  bool recording = grad_enabled() && (layers_of(args, entry.schema.args.size()) & kRequiresGrad);
+  uint16_t layers = layers_of(args, entry.schema.args.size());
+  bool recording = grad_enabled() && (layers & kRequiresGrad);
+  if (layers & kMeta) check_devices(entry, args);
   for (const Tensor& o : outs) {
     FL_CHECK(!(grad_enabled() && o.requires_grad()) , entry.public_name,
              ": functions with out= don't support automatic differentiation, but one of the outputs requires grad");
@@ -133,8 +162,7 @@ void call_out(const Entry& entry, const Value* args, std::span<const Tensor> out
   auto results = r.outputs();
   FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, ": out= needs ", results.size(), " tensors, got ", outs.size());
   for (size_t i = 0; i < outs.size(); i++)
-    FL_CHECK(can_cast(results[i].dtype(), outs[i].dtype()), entry.public_name, ": the result type ", info(results[i].dtype()).name,
-             " can't be cast to the type of out, ", info(outs[i].dtype()).name);
+    check_out(results[i], outs[i], entry.public_name.c_str());
   for (size_t i = 0; i < outs.size(); i++) {
     resize_tensor(outs[i], results[i].sizes());
     raw_copy(outs[i], results[i]);

@@ -19,10 +19,13 @@ inline uint16_t layers_of(const Value* args, size_t count) {
 }
 
 Result call_recorded(const Entry& entry, const Value* args);  // autograd/record.cpp
+// Refuses tensors of the meta device among others, where the op's body would read memory that isn't there.
+void check_devices(const Entry& entry, const Value* args);
 
 // The functional form. `args` has one value for each argument of the schema.
 inline Result call(const Entry& entry, const Value* args) {
-  uint16_t keys = layers_of(args, entry.schema.args.size()) & thread_state.enabled & kRequiresGrad;
+  uint16_t layers = layers_of(args, entry.schema.args.size()), keys = layers & thread_state.enabled & kRequiresGrad;
+  if (__builtin_expect(layers & kMeta, 0)) check_devices(entry, args);
   if (__builtin_expect(!keys && !entry.mutates, 1)) return entry.kernel(entry, args, nullptr);
   return call_recorded(entry, args);
 }
@@ -45,6 +48,8 @@ inline Tensor raw_contiguous(const Tensor& t) {
 }
 // Checks that `t` may be written to in place and says why not otherwise. Doesn't look at autograd.
 void check_writable(const Tensor& t, const char* op);
+// Says why `out` can't take the result, if it can't.
+void check_out(const Tensor& result, const Tensor& out, const char* op);
 void bump_version(const Tensor& t);
 void resize_tensor(const Tensor& t, IntList sizes);
 

@@ -37,6 +37,7 @@ struct Entry {
   bool mutates = false;            // always writes into args[0] and returns it: copy_, normal_
   bool has_in_place = false, has_out = false;
   bool out_apart = false;          // out= may not share memory with an argument
+  bool any_device = false;         // takes tensors of the meta device beside others
   bool no_function = false, no_method = false;
   void (*vjp)(Vjp&) = nullptr;
   uint32_t saves_args = 0, saves_outputs = 0;
@@ -149,6 +150,7 @@ class Define {
   Define& view() { entry_->view = true; return *this; }
   Define& mutates() { entry_->mutates = true; return *this; }
   Define& in_place() { entry_->has_in_place = true; return *this; }
+  Define& any_device() { entry_->any_device = true; return *this; }
   Define& out() { entry_->has_out = true; return *this; }
   Define& out_apart() { entry_->out_apart = true; return out(); }
   Define& function_only() { entry_->no_method = true; return *this; }

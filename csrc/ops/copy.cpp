@@ -162,7 +162,7 @@ void same_back(Vjp& v) {
 }
 
 const Declare ops([] {
-  Define("Tensor.copy_(Tensor input, Tensor src, bool non_blocking=False) -> Tensor").kernel<copy_>().mutates().node("CopyBackwards")
+  Define("Tensor.copy_(Tensor input, Tensor src, bool non_blocking=False) -> Tensor").kernel<copy_>().mutates().any_device().node("CopyBackwards")
       .vjp("", [](Vjp& v) {
         if (v.needs(0)) v.set(0, zeros(v.sizes(0), v.grad().dtype(), v.grad().device()));
         if (v.needs(1)) v.set(1, v.grad());

@@ -129,8 +129,7 @@ PyObject* write_out(const Entry& entry, Parsed& p) {
     for (size_t i = 0; i < outs.size(); i++) {
       FL_CHECK(!(grad_enabled() && (outs[i].requires_grad() || results[i].requires_grad())), entry.public_name,
                ": functions with out= don't support automatic differentiation, but one of the arguments requires grad");
-      FL_CHECK(can_cast(results[i].dtype(), outs[i].dtype()), entry.public_name, ": the result type ", info(results[i].dtype()).name,
-               " can't be cast to the type of out, ", info(outs[i].dtype()).name);
+      check_out(results[i], outs[i], entry.public_name.c_str());
       check_writable(outs[i], entry.public_name.c_str());
     }
     NoGrad guard;

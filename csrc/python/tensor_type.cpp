@@ -113,7 +113,7 @@ Tensor make_subclass(PyTypeObject* type, const Tensor& t, bool requires_grad) {
   n->dtype = t.dtype();
   Tensor r = Tensor::take(n);
   set_geometry(r, t.sizes(), t.strides(), t.offset());
-  n->flags |= t->flags & (kInference | kOwnVersion);
+  n->flags |= t->flags & (kInference | kOwnVersion | kMeta);
   set_override_flag(n);
   if (requires_grad) {
     FL_CHECK(is_differentiable(t.dtype()), "only Tensors of floating point and complex dtype can require gradients, got ", info(t.dtype()).name);

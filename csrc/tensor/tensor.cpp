@@ -31,7 +31,6 @@ TensorObject* new_object() {
 
 void write_dims(TensorObject* t, IntList sizes, IntList strides) {
   size_t n = sizes.size();
-  FL_CHECK(n <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ", n);
   if (n > 5) {
     int64_t* room = static_cast<int64_t*>(PyMem_Malloc(2 * n * sizeof(int64_t)));
     std::copy(sizes.begin(), sizes.end(), room);
@@ -74,13 +73,16 @@ void write_dims(TensorObject* t, IntList sizes, IntList strides) {
   else t->flags &= ~kContiguous;
 }
 
+uint16_t device_flag(const Storage* s) { return s->device.type == DeviceType::Meta ? kMeta : 0; }
+
 Tensor make(Storage* storage_taken, IntList sizes, IntList strides, int64_t offset, DType dtype) {
   StorageRef guard = StorageRef::take(storage_taken);
+  FL_CHECK(sizes.size() <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ", sizes.size());
   TensorObject* t = new_object();
   t->dict = t->weakrefs = nullptr;
   t->autograd = nullptr;
   t->base = nullptr;
-  t->flags = thread_state.new_tensor_flags;
+  t->flags = thread_state.new_tensor_flags | device_flag(guard.get());
   t->dtype = dtype;
   t->view_version = 0;
   t->offset = offset;
@@ -189,6 +191,7 @@ Tensor from_storage(StorageRef storage, IntList sizes, IntList strides, int64_t 
 }
 
 void set_geometry(const Tensor& t, IntList sizes, IntList strides, int64_t offset) {
+  FL_CHECK(sizes.size() <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ", sizes.size());
   t->offset = offset;
   t->byte_offset = offset * t.item_size();
   write_dims(t.get(), sizes, strides);
@@ -198,6 +201,7 @@ void set_storage(const Tensor& t, Storage* storage, int64_t offset) {
   retain(storage);
   release(t->storage);
   t->storage = storage;
+  t->flags = (t->flags & ~kMeta) | device_flag(storage);
   t->offset = offset;
   t->byte_offset = offset * t.item_size();
 }

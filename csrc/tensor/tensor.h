@@ -25,6 +25,7 @@ struct AutogradMeta;
 enum Flag : uint16_t {
   kRequiresGrad = 1 << 0,
   kOverride = 1 << 1,      // a subclass with a __torch_function__ of its own
+  kMeta = 1 << 2,          // on the meta device: no memory
   kContiguous = 1 << 8,
   kWrappedNumber = 1 << 9, // stands for a Python number: weak in type promotion
   kInference = 1 << 10,

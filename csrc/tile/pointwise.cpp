@@ -241,6 +241,8 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
   }
   if (dest) {
     out = dest->tensor;
+    FL_CHECK(out.is_meta() == (device.type == DeviceType::Meta), entry.public_name, ": expected the tensor written to to be on ", device_text(device), ", got ",
+             device_text(out.device()));
     prepare_destination(entry, p, in, t, shape, *dest);
   } else {
     out = make_output(p, in, shape, t.result, device);

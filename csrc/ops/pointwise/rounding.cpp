@@ -37,7 +37,7 @@ FL_POINTWISE(roundings) {
 Tensor round_decimals(const Tensor& input, int64_t decimals) {
   static const Op scaled("_C.round_scaled");
   double power = 1;
-  for (int64_t i = std::min<int64_t>(std::abs(decimals), 400); i > 0; i--) power *= 10;
+  for (int64_t i = std::abs(std::clamp<int64_t>(decimals, -400, 400)); i > 0; i--) power *= 10;
   return scaled(input, power, decimals < 0 ? 1.0 : 0.0);
 }
 const Declare composites([] { Define("round.decimals(Tensor input, *, int decimals) -> Tensor").composite<round_decimals>().in_place().out(); });

@@ -81,14 +81,18 @@ std::vector<Tensor> split_sizes_again(const Tensor& input, IntList sizes, int64_
   return with_sizes.list(input, sizes, dim);
 }
 
+constexpr int64_t kMostParts = int64_t(1) << 28;  // a tensor takes some 200 bytes
+
 int64_t chunk_size(const Tensor& input, int64_t chunks, int64_t dim, const char* op) {
   FL_CHECK(input.dim() > 0, op, " expects at least a 1-dimensional tensor");
   FL_CHECK(chunks > 0, op, " expects `chunks` to be greater than 0, got: ", chunks);
-  return (input.size(dim) + chunks - 1) / chunks;
+  int64_t size = input.size(dim);
+  return size / chunks + (size % chunks != 0);
 }
 std::vector<Tensor> chunk_op(const Tensor& input, int64_t chunks, int64_t dim) {
   int64_t size = chunk_size(input, chunks, dim, "chunk");
   // An empty dimension still gives as many chunks as were asked for.
+  FL_CHECK(size || chunks <= kMostParts, ErrorKind::OutOfMemory, "chunk: ", chunks, " chunks are more tensors than fit into memory");
   if (size == 0 && input.size(dim) == 0) return with_sizes.list(input, Dims(chunks, 0), dim);
   return split_of.list(input, size, dim);
 }
@@ -105,6 +109,7 @@ std::vector<Tensor> cut_at(const Tensor& input, IntList ends, int64_t dim) {
 }
 std::vector<Tensor> cut_evenly(const Tensor& input, int64_t sections, int64_t dim) {
   FL_CHECK(sections > 0, "tensor_split: number of sections must be larger than 0, got ", sections);
+  FL_CHECK(sections <= kMostParts, ErrorKind::OutOfMemory, "tensor_split: ", sections, " sections are more tensors than fit into memory");
   int64_t size = input.size(dim), small = size / sections, larger = size % sections, start = 0;
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < sections; i++) {
