@@ -152,11 +152,16 @@ void record_in_place(const Entry& entry, const Value* args, void (*write)(const 
   }
   FL_CHECK(entry.vjp || entry.constant_outputs, ErrorKind::NotImplemented, "derivative for ", op, "_ is not defined");
   NodeRef ref{make_node(entry, args)};
+  Node* node = ref.node;
+  if (entry.saves_args & 1) {
+    // The derivative reads what is about to be overwritten.
+    static const Op clone("clone");
+    static_cast<OpBody*>(node->body)->args[0].tensor.save(clone(self));
+  }
   {
     NoGrad guard;
     write(entry, args);
   }
-  Node* node = ref.node;
   node->outputs.push_back({self.dtype(), Dims(self.sizes()), self.device()});
   if (self->base) {
     rebase_view(self, node);

@@ -56,13 +56,13 @@ PyObject* node_sequence(PyObject* self, PyObject*) { return PyLong_FromUnsignedL
 PyObject* node_origin_text(PyObject* self, void*) { return PyUnicode_FromString(node_origin(*node_of(self)).c_str()); }
 PyObject* before_dict(PyObject* self, PyObject*) {
   NodeHooks& h = hooks_of(*node_of(self));
-  if (!h.before) h.before = PyDict_New();
+  if (!h.before) h.before = PyODict_New();  // the handle refers to it weakly, which a dict can't be
   Py_XINCREF(h.before);
   return h.before;
 }
 PyObject* after_dict(PyObject* self, PyObject*) {
   NodeHooks& h = hooks_of(*node_of(self));
-  if (!h.after) h.after = PyDict_New();
+  if (!h.after) h.after = PyODict_New();
   Py_XINCREF(h.after);
   return h.after;
 }

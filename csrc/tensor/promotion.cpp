@@ -26,6 +26,8 @@ void set_default_dtype(DType dtype) { the_default = dtype; }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
+  FL_CHECK(is_floating(a) || is_floating(b) || !(wide_unsigned(a) || wide_unsigned(b)), "promotion of ", info(a).name, " and ", info(b).name,
+           " is not supported: uint16, uint32 and uint64 have no common type with others than floats; convert one of them first");
   if (is_complex(a) || is_complex(b)) {
     DType ra = is_complex(a) ? real_of(a) : is_floating(a) ? a : DType::Half, rb = is_complex(b) ? real_of(b) : is_floating(b) ? b : DType::Half;
     return ra == DType::Double || rb == DType::Double ? DType::ComplexDouble : DType::ComplexFloat;
@@ -38,13 +40,6 @@ DType promote(DType a, DType b) {
   }
   if (a == DType::Bool) return b;
   if (b == DType::Bool) return a;
-  if (wide_unsigned(a) || wide_unsigned(b)) {
-    // Unsigned with unsigned: the wider. With signed there is no common type.
-    DType x = wide_unsigned(a) ? a : b, y = wide_unsigned(a) ? b : a;
-    FL_CHECK(wide_unsigned(y) || y == DType::UInt8, "promotion of ", info(a).name, " and ", info(b).name,
-             " has no common integer type; convert one of them first");
-    return item_size(x) >= item_size(y) ? x : y;
-  }
   DType small = rank(a) < rank(b) ? a : b, large = rank(a) < rank(b) ? b : a;
   if (small == DType::UInt8 && large == DType::Int8) return DType::Int16;
   return large;
@@ -87,20 +82,11 @@ DType TypePromoter::result() const {
     if (!has_low) return high;
     if (!has_high) return low;
     if (category(low) <= category(high)) return high;
-    return promote(high, low);
+    // Something complex beside a real tensor takes the tensor's precision.
+    return is_complex(low) && is_floating(high) ? complex_of(high) : low;
   };
-  // A complex number with a real tensor takes the tensor's precision.
   DType zero = combine(has_zero_, zero_, has_number_, number_);
-  if (has_dim_) {
-    DType r = combine(true, dim_, has_zero_ , zero_);
-    if (has_number_ && category(number_) > category(r)) {
-      if (category(number_) == 3 && is_floating(r)) return complex_of(r);
-      return promote(r, number_);
-    }
-    return r;
-  }
-  if (has_zero_ && has_number_ && category(number_) == 3 && is_floating(zero_)) return complex_of(zero_);
-  return zero;
+  return combine(has_dim_, dim_, has_zero_ || has_number_, zero);
 }
 
 }  // namespace fl
