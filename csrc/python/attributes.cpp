@@ -254,11 +254,11 @@ NOARGS(hook_dict) {
       NodeHooks& h = hooks_of(*n);
       for (auto& [slot, dict] : h.tensor_hooks)
         if (slot == t->autograd->slot) return new_ref(dict);
-      h.tensor_hooks.push_back({t->autograd->slot, checked(PyDict_New()).detach()});
+      h.tensor_hooks.push_back({t->autograd->slot, checked(PyODict_New()).detach()});
       return new_ref(h.tensor_hooks.back().second);
     }
     AutogradMeta& m = autograd_meta(t);
-    if (!m.hooks) m.hooks = checked(PyDict_New()).detach();
+    if (!m.hooks) m.hooks = checked(PyODict_New()).detach();
     return new_ref(m.hooks);
   });
 }
@@ -268,7 +268,7 @@ NOARGS(post_hook_dict) {
     FL_CHECK(t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
     FL_CHECK(is_leaf(t), "post accumulate grad hooks cannot be registered on non-leaf tensors");
     AutogradMeta& m = autograd_meta(t);
-    if (!m.post_accumulate_hooks) m.post_accumulate_hooks = checked(PyDict_New()).detach();
+    if (!m.post_accumulate_hooks) m.post_accumulate_hooks = checked(PyODict_New()).detach();
     return new_ref(m.post_accumulate_hooks);
   });
 }

@@ -66,6 +66,13 @@ bool holds(DType t, int64_t v) {
   return t == DType::Bool ? v == 0 || v == 1 : v >= (info(t).is_signed ? -(int64_t(1) << bits) : 0) && v < (int64_t(1) << bits);
 }
 
+// For comparing values: a type that holds both, also where promotion has none.
+DType integer_type_of_both(DType a, DType b) {
+  auto wide_unsigned = [](DType t) { return t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64; };
+  if (a == b) return a;
+  return wide_unsigned(a) || wide_unsigned(b) ? DType::Int64 : promote(a, b);
+}
+
 struct Types {
   DType common, compute, loop_result, result;
 };
@@ -79,7 +86,7 @@ Types decide_types(const Entry& entry, const PointwiseInfo& p, const Operand* in
   DType wide = common;
   if (p.by_value && is_integral(common, true)) {
     for (int i = 0; i < p.inputs; i++)
-      if (in[i].tensor && in[i].dtype != common && !(p.mask_inputs >> i & 1)) wide = promote(wide, in[i].dtype);
+      if (in[i].tensor && in[i].dtype != common && !(p.mask_inputs >> i & 1)) wide = integer_type_of_both(wide, in[i].dtype);
     for (int i = 0; i < p.inputs; i++)
       if (!in[i].tensor && !holds(wide, in[i].number.to_int())) wide = DType::Int64;
   }
