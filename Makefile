@@ -17,13 +17,14 @@ LINT = .venv-lint/.tools
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake csrc flambeau -type f \
 	\( -name '*.py' -o -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 
-.PHONY: demo test dev lint lint-style lint-format lint-types lint-cpp format yardsticks sanitize pythons clean help
+.PHONY: demo test dev lint lint-style lint-format lint-types lint-cpp lint-described describe format yardsticks sanitize pythons clean help
 
 help:
 	@echo "make demo        train the handwritten digits and draw the curves (out/digits.png)"
 	@echo "make test        install into an environment of its own and run the tests (PyTorch is the oracle)"
 	@echo "make dev         build in place; then use .venv/bin/python with PYTHONPATH=."
 	@echo "make lint        ruff, mypy, clang-format        make format  apply the formatters"
+	@echo "make describe    write the type stubs and docs/ops.md from the op table"
 	@echo "make yardsticks  one table of where the project stands against the referees in SHARED=$(SHARED)"
 	@echo "make pythons     install and try it under every CPython on this machine"
 	@echo "make sanitize    run the tests of the core under the address and undefined-behaviour sanitizers"
@@ -62,7 +63,7 @@ $(TOOLS):
 	.venv/bin/python $(PIP) install cmake ninja $(ONEDNN) scipy-openblas32 numpy pytest
 	@touch $@
 
-lint: lint-style lint-format lint-types lint-cpp
+lint: lint-style lint-format lint-types lint-cpp lint-described
 
 lint-style: $(LINT)
 	.venv-lint/bin/ruff check .
@@ -75,6 +76,13 @@ lint-types: $(LINT)
 
 lint-cpp: $(LINT)
 	find csrc -name '*.cpp' -o -name '*.h' | xargs .venv-lint/bin/clang-format --dry-run -Werror
+
+# Stubs and the index of ops follow from the op table, which has to be built to be read.
+lint-described: dev
+	env PYTHONPATH=. .venv/bin/python tools/describe.py --check
+
+describe: dev
+	env PYTHONPATH=. .venv/bin/python tools/describe.py
 
 format: $(LINT)
 	.venv-lint/bin/ruff check --fix .
