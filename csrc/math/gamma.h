@@ -81,6 +81,7 @@ inline double scalar_zeta(double x, double q) {
     if (q == __builtin_floor(q)) return __builtin_inf();
     if (x != __builtin_floor(x)) return __builtin_nan("");
   }
+  if (q < -1e6) return __builtin_nan("");  // a term for every step up to zero
   if (q > 1e8) return (1 / (x - 1) + 1 / (2 * q)) * __builtin_pow(q, 1 - x);
   // Bernoulli numbers over factorials: B_2k / (2k)!.
   constexpr double coefficients[] = {1.0 / 12,

@@ -11,11 +11,14 @@
 namespace fl {
 namespace FL_ISA {
 
+inline constexpr int64_t kLargestDegree = 10'000'000;  // beyond it nothing is left of the digits, and the loop has no end
+
 // p(k + 1) = step(k, p(k), p(k - 1)) from p(0) = 1 and p(1) = first.
 template <class Step>
 inline double recur(int64_t n, double first, Step step) {
   if (n < 0) return 0;
   if (n == 0) return 1;
+  if (n > kLargestDegree) return std::nan("");
   double before = 1, now = first;
   for (int64_t k = 1; k < n && !std::isnan(now); k++) {
     double next = step(double(k), now, before);

@@ -22,6 +22,7 @@ Tensor polygamma_method(const Tensor& input, int64_t n) { return polygamma_op(n,
 Tensor mvlgamma(const Tensor& input, int64_t p) {
   constexpr double kLogPi = 1.14472988584940017414;
   FL_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
+  FL_CHECK(p <= 1 << 24, ErrorKind::OutOfMemory, "mvlgamma: p is too large: ", p, " terms");
   FL_CHECK(!input.is_complex(), ErrorKind::NotImplemented, "\"mvlgamma\" not implemented for '", info(input.dtype()).name, "'");
   Tensor x = input.is_floating() ? input : to_dtype(input, default_dtype());
   Tensor sum = lgamma(x);
