@@ -112,4 +112,6 @@ def faults() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("op", [entry.id for entry in table()])
 def test_wild_arguments_raise_and_nothing_else(op, faults):
-    assert not faults[op], "\n".join(["repeat with: PYTHONPATH=tests python -m table.fuzzing <op> <form> <number>", *faults[op]])
+    assert not faults[op], "\n".join(
+        ["repeat with: PYTHONPATH=tests python -m table.fuzzing <op> <form> <number>", *faults[op]]
+    )

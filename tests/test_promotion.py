@@ -21,7 +21,9 @@ NUMBERS = [True, 2, 2.5, 1 + 2j]
 
 
 def name(dtype):
-    return str(dtype).removeprefix("torch.").replace("complex32", "complex64")  # half precision has no complex type here
+    return (
+        str(dtype).removeprefix("torch.").replace("complex32", "complex64")
+    )  # half precision has no complex type here
 
 
 @pytest.mark.parametrize("a", DTYPES)

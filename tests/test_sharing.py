@@ -11,7 +11,19 @@ import pytest
 
 import flambeau as fl
 
-NUMPY_DTYPES = ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128"]
+NUMPY_DTYPES = [
+    "float64",
+    "float32",
+    "float16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+]
 
 
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)
@@ -88,7 +100,13 @@ def test_copies_keep_ties():
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles(protocol):
-    for t in (fl.arange(6).reshape(2, 3).T, fl.tensor(1.5), fl.zeros(0, 3), fl.ones(2, dtype=fl.bfloat16), fl.tensor([True])):
+    for t in (
+        fl.arange(6).reshape(2, 3).T,
+        fl.tensor(1.5),
+        fl.zeros(0, 3),
+        fl.ones(2, dtype=fl.bfloat16),
+        fl.tensor([True]),
+    ):
         again = pickle.loads(pickle.dumps(t, protocol))
         assert again.dtype == t.dtype and again.shape == t.shape and again.stride() == t.stride()
         assert again.tolist() == t.tolist()

@@ -55,9 +55,7 @@ def run(function: Any, library: Any, op: Entry, **how: Any) -> Any:
 @cache
 def accepted() -> frozenset[str]:
     """Entries whose sample arguments PyTorch takes."""
-    return frozenset(
-        op.id for op in ENTRIES if (f := oracle(op)) and not isinstance(run(f, torch, op), Exception)
-    )
+    return frozenset(op.id for op in ENTRIES if (f := oracle(op)) and not isinstance(run(f, torch, op), Exception))
 
 
 def main_form(op: Entry) -> Any:

@@ -150,7 +150,9 @@ def op_definitions(table: list[Row], methods: bool, indent: str = "") -> dict[st
         if row["in_place"]:
             signatures.setdefault(name + "_", []).append(signature(row, "in_place" + suffix))
     return {
-        name: list(definitions(name, texts, indent)) for name, texts in signatures.items() if not keyword.iskeyword(name)
+        name: list(definitions(name, texts, indent))
+        for name, texts in signatures.items()
+        if not keyword.iskeyword(name)
     }
 
 
@@ -176,7 +178,13 @@ SKIPPED_MEMBERS = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__"
 def class_stub(name: str, cls: type, ops: dict[str, list[str]]) -> Iterator[str]:
     base = cls.__base__
     named = base is not None and base is not object and getattr(flambeau._C, base.__name__, None) is base
-    parent = base.__name__ if named else f"_b.{base.__name__}" if base in vars(builtins).values() and base is not object else ""
+    parent = (
+        base.__name__
+        if named
+        else f"_b.{base.__name__}"
+        if base in vars(builtins).values() and base is not object
+        else ""
+    )
     yield f"class {name}({parent}):" if parent else f"class {name}:"
     if name in ("Tensor", "device", "Size", "Generator", "UntypedStorage"):
         yield "    def __new__(cls, *args: Any, **kwargs: Any) -> Any: ..."
@@ -196,7 +204,13 @@ def core_stub(table: list[Row]) -> str:
     """Stub of the extension, with the ops of the package that it makes."""
     root = [row for row in table if not namespace_of(row)]
     functions = op_definitions(root, methods=False)
-    lines = [HEADER, "import builtins as _b", "from collections.abc import Iterator, Sequence", "from typing import Any, overload", ""]
+    lines = [
+        HEADER,
+        "import builtins as _b",
+        "from collections.abc import Iterator, Sequence",
+        "from typing import Any, overload",
+        "",
+    ]
     values = {k: v for k, v in sorted(vars(flambeau._C).items()) if not (k.startswith("__") and k.endswith("__"))}
     values = {k: v for k, v in values.items() if not k.endswith(("Backward0", "Backwards", "BackwardsTEST"))}
     for name, value in values.items():
@@ -217,7 +231,13 @@ def core_stub(table: list[Row]) -> str:
 def functional_stub(table: list[Row]) -> str:
     """Stub of `nn.functional`: the ops of the table, and the helpers its module defines."""
     functions = op_definitions([row for row in table if namespace_of(row) == "nn"], methods=False)
-    lines = [HEADER, "import builtins as _b", "from collections.abc import Sequence", "from typing import Any, overload", ""]
+    lines = [
+        HEADER,
+        "import builtins as _b",
+        "from collections.abc import Sequence",
+        "from typing import Any, overload",
+        "",
+    ]
     used = "Generator, Tensor, device, dtype, layout, memory_format"
     lines += [f"from .._C import {used}", ""]
     for name in sorted(functions):
@@ -250,7 +270,11 @@ def index_page(table: list[Row]) -> str:
         lines += [f"## {title}", "", f"{len(names)} names.", "", "| op | forms | | |", "| --- | --- | --- | --- |"]
         for row in sorted(group, key=lambda row: (public_name(row).lower(), row["id"])):
             text = row["schema"][row["schema"].index("(") :]
-            forms = "".join(letter for letter, form in zip("fmio", ("function", "method", "in_place", "out"), strict=True) if row[form])
+            forms = "".join(
+                letter
+                for letter, form in zip("fmio", ("function", "method", "in_place", "out"), strict=True)
+                if row[form]
+            )
             marks = ("∂" if row["differentiable"] else "") + ("*v*" if row["view"] else "")
             shown = f"`{public_name(row)}{text}`".replace("|", "\\|")
             lines.append(f"| {shown} | {forms} | {marks} | {first_line(row)} |")

@@ -80,9 +80,7 @@ def table() -> tuple[Entry, ...]:
                 args=tuple(Argument(*argument) for argument in row["args"]),
                 forms=frozenset(form for form in ("function", "method", "in_place", "out") if row[form]),
                 traits=frozenset(
-                    trait
-                    for trait in ("composite", "view", "differentiable", "pointwise", "mutates")
-                    if row[trait]
+                    trait for trait in ("composite", "view", "differentiable", "pointwise", "mutates") if row[trait]
                 ),
                 doc=row["doc"] or python_doc or "",
             )

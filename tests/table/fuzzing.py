@@ -1,6 +1,6 @@
 """The process that calls ops with wild arguments. Run as a program it replays one call:
 
-    PYTHONPATH=tests python -m table.fuzzing add.Tensor in_place 17
+PYTHONPATH=tests python -m table.fuzzing add.Tensor in_place 17
 """
 
 from __future__ import annotations

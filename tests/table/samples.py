@@ -183,7 +183,12 @@ class Maker:
     """Makes the same tensors in either library. `change` is applied to every tensor of the dtype under test."""
 
     def __init__(
-        self, library: Any, dtype: str = "float64", size: int = 3, change: Callable[[Any], Any] | None = None, device: str = "cpu"
+        self,
+        library: Any,
+        dtype: str = "float64",
+        size: int = 3,
+        change: Callable[[Any], Any] | None = None,
+        device: str = "cpu",
     ) -> None:
         self.library, self.dtype, self.size, self.change, self.device = library, dtype, size, change, device
         self.made: list[Any] = []
@@ -205,7 +210,9 @@ class Maker:
         numbers = self.numbers(shape)
         if "float" in self.dtype or "complex" in self.dtype:
             values = numbers.normal(size=shape)
-            return self.finish(values + 1j * numbers.normal(size=shape) if "complex" in self.dtype else values, self.dtype)
+            return self.finish(
+                values + 1j * numbers.normal(size=shape) if "complex" in self.dtype else values, self.dtype
+            )
         return self.finish(np.asarray(numbers.integers(0, 5, size=shape)), self.dtype)
 
     def p(self, *shape: int) -> Any:

@@ -72,9 +72,9 @@ OBJECTS: list[Callable[[], Any]] = [
     lambda: 1j,
     lambda: "abc",
     lambda: b"abc",
-    lambda: [],
+    list,
     lambda: (),
-    lambda: {},
+    dict,
     lambda: slice(None),
     lambda: ...,
     lambda: object(),
@@ -231,9 +231,7 @@ class Wild:
             case "device":
                 return rng.choice(["cpu", "meta", "cpu:0", fl.device("cpu"), "cuda", "nonsense", 0, -1, 10**20])
             case "memory_format":
-                return rng.choice(
-                    [fl.contiguous_format, fl.preserve_format, fl.channels_last, fl.channels_last_3d]
-                )
+                return rng.choice([fl.contiguous_format, fl.preserve_format, fl.channels_last, fl.channels_last_3d])
             case "Generator":
                 return fl.Generator()
         return rng.choice(OBJECTS)()
