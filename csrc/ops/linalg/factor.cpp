@@ -174,9 +174,23 @@ void qr_back(Vjp& v) {
   v.set(0, beside ? cat({g, beside}, -1) : g);
 }
 
-Tensor householder_product(const Tensor& a, const Tensor& tau) { return form_q(a, tau, a.size(-1)); }
+Tensor householder_product(const Tensor& a, const Tensor& tau) {
+  constexpr const char* op = "linalg.householder_product";
+  check_matrix(a, op);
+  FL_CHECK(tau.dim() >= 1 && tau.size(-1) <= a.size(-1) && a.size(-1) <= a.size(-2), op,
+           ": expected no more reflectors than columns and no more columns than rows, got ", shape_text(tau.sizes()),
+           " in ", shape_text(a.sizes()));
+  check_vectors(tau, a, tau.size(-1), a.dtype(), op);
+  return form_q(a, tau, a.size(-1));
+}
 
 Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left, bool transpose) {
+  check_pair(a, other, "ormqr");
+  FL_CHECK(tau.dim() >= 1 && tau.size(-1) <= std::min(a.size(-1), a.size(-2)), "ormqr: too many factors tau, ",
+           shape_text(tau.sizes()), ", for reflectors of ", shape_text(a.sizes()));
+  check_vectors(tau, a, tau.size(-1), a.dtype(), "ormqr");
+  FL_CHECK(a.size(-2) == other.size(left ? -2 : -1), "ormqr: reflectors of ", shape_text(a.sizes()), " don't fit ",
+           shape_text(other.sizes()));
   Tensor reflectors = columns(a), t = raw_contiguous(tau), c = columns(other);
   if (a.is_meta() || c.numel() == 0) return c;
   int64_t rows = a.size(-2), k = tau.size(-1), m = other.size(-2), n = other.size(-1), width = a.size(-1);
@@ -206,14 +220,25 @@ Triple ldl_factor(const Tensor& a, bool hermitian) {
   return {tril(ld), pivots, info};
 }
 Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& other, bool hermitian) {
+  check_square(ld, "linalg.ldl_solve");
   check_pair(ld, other, "linalg.ldl_solve");
+  check_vectors(pivots, ld, ld.size(-1), DType::Int32, "linalg.ldl_solve");
+  FL_CHECK(ld.size(-1) == other.size(-2), "linalg.ldl_solve: ", shape_text(ld.sizes()), " can't be solved for ",
+           shape_text(other.sizes()));
   Tensor factor = columns(ld), exchanges = raw_contiguous(pivots), x = columns(other);
   int64_t n = ld.size(-1), k = other.size(-1);
   if (x.is_meta() || x.numel() == 0) return x;
   int64_t count = batch_count(other);
-  for (int64_t i = 0; i < count * n; i++) {
-    int64_t p = std::abs(static_cast<int64_t>(exchanges.data<int>()[i]));
-    FL_CHECK(p >= 1 && p <= n, "linalg.ldl_solve: pivots must be from 1 to the number of rows, ", n, ", got ", p);
+  // A negative pivot is one of a pair: a block of two rows.
+  for (int64_t b = 0; b < count; b++) {
+    const int* p = exchanges.data<int>() + b * n;
+    for (int64_t i = 0; i < n; i++) {
+      bool pair = p[i] < 0;
+      bool valid = std::abs(static_cast<int64_t>(p[i])) <= n && p[i] != 0 && (!pair || (i + 1 < n && p[i + 1] == p[i]));
+      FL_CHECK(valid, "linalg.ldl_solve: the pivots are not those of a factorization of ", n, " rows: ", p[i], " at ",
+               i);
+      i += pair;
+    }
   }
   with_lapack_type(ld.dtype(), "linalg.ldl_solve", [&]<class T>() {
     for_each_matrix(count, cubed(n, k), [&](int64_t b) {

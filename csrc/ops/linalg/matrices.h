@@ -60,6 +60,13 @@ inline int64_t batch_count(const Tensor& a) {
   return count;
 }
 
+// `v` has a vector of `n` elements of `dtype` for each matrix of `a`.
+inline void check_vectors(const Tensor& v, const Tensor& a, int64_t n, DType dtype, const char* op) {
+  FL_CHECK(v.dtype() == dtype && equal(v.sizes(), with_sizes(batch_sizes(a), {n})), op, ": expected a tensor of ",
+           info(dtype).name, " of sizes ", shape_text(with_sizes(batch_sizes(a), {n})), ", got ", info(v.dtype()).name,
+           " of sizes ", shape_text(v.sizes()));
+}
+
 // Fresh memory for a batch of m by n matrices, each stored by columns.
 inline Tensor empty_columns(const Dims& batch, int64_t m, int64_t n, const Tensor& like, DType dtype) {
   Dims sizes = with_sizes(batch, {m, n});

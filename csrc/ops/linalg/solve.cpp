@@ -28,7 +28,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_op(const Tensor& a, const Tenso
 
 // Solves with the factors of A; `adjoint`: A^H X = B.
 Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint) {
+  check_square(lu, "linalg.lu_solve");
   check_pair(lu, b, "linalg.lu_solve");
+  check_vectors(pivots, lu, lu.size(-1), DType::Int32, "linalg.lu_solve");
+  FL_CHECK(lu.size(-1) == b.size(-2), "linalg.lu_solve: ", shape_text(lu.sizes()), " can't be solved for ",
+           shape_text(b.sizes()));
   int64_t n = lu.size(-1), k = b.size(-1);
   Tensor factor = columns(lu), x = columns(b), exchanges = raw_contiguous(pivots);
   if (x.is_meta() || x.numel() == 0) return x;
@@ -126,6 +130,10 @@ void cholesky_solve_back(Vjp& v) {
 // The least squares solution, the rank and the singular values (the latter two where the driver finds them).
 std::tuple<Tensor, Tensor, Tensor> lstsq_op(const Tensor& a, const Tensor& b, double rcond, std::string_view driver) {
   check_pair(a, b, "linalg.lstsq");
+  FL_CHECK(driver == "gels" || driver == "gelsy" || driver == "gelsd" || driver == "gelss",
+           "linalg.lstsq: driver is gels, gelsy, gelsd or gelss, got ", driver);
+  FL_CHECK(a.size(-2) == b.size(-2), "linalg.lstsq: ", shape_text(a.sizes()), " has not as many rows as ",
+           shape_text(b.sizes()));
   int64_t m = a.size(-2), n = a.size(-1), k = b.size(-1), rows = std::max(m, n);
   bool svd = driver == "gelsd" || driver == "gelss", ranked = driver != "gels";
   Tensor work = columns(a), x = empty_columns(batch_sizes(a), rows, k, a);
