@@ -4,6 +4,7 @@
 #include "kernels/attention.h"
 
 #include <cmath>
+#include <optional>
 
 #include "autograd/record.h"
 #include "base/threads.h"
@@ -49,7 +50,7 @@ struct Attention {
         width(q.size(-1)),
         value_width(v.size(-1)) {
     for (int64_t d = 0; d < q.dim() - 2; d++) count *= q.size(d);
-    if (given_mask) mask = additive_mask(q, given_mask);
+    if (given_mask) mask_rows.emplace(additive_mask(q, given_mask));
   }
   // Keys of the block from `key` on that the query may see.
   int64_t visible(int64_t query, int64_t key, int64_t n) const {
@@ -59,7 +60,7 @@ struct Attention {
   int64_t last_key(int64_t past_query) const { return causal ? std::min(keys, past_query) : keys; }
   template <class T>
   const T* mask_row(int64_t i, int64_t query, int64_t key) const {
-    return mask ? Matrices(mask).at<T>(i) + query * mask.stride(-2) + key : nullptr;
+    return mask_rows ? mask_rows->at<T>(i) + query * mask_rows->strides.row + key : nullptr;
   }
 
   // The mask as numbers to be added to the scores, expanded over the batch.
@@ -82,7 +83,8 @@ struct Attention {
   }
 
   Matrices query, key, value;
-  Tensor mask;
+  // Made once: threads must not count references.
+  std::optional<Matrices> mask_rows;
   bool causal;
   double scale;
   int64_t count = 1, queries, keys, width, value_width;
@@ -211,7 +213,7 @@ AttentionGradients gradients_in_ops(const Tensor& g, const Tensor& q, const Tens
   Tensor scores = matmul(q, transpose(k, -2, -1)) * scale;
   if (mask || causal) {
     const Attention a(q, k, v, mask, false, scale);
-    Tensor hidden = a.mask;
+    Tensor hidden = a.mask_rows ? a.mask_rows->tensor : Tensor();
     if (causal) {
       hidden = full(Dims{a.queries, a.keys}, Scalar(0.0), q.dtype(), q.device());
       for (int64_t i = 0; i < a.queries; i++)
