@@ -232,3 +232,10 @@ def test_values_convert_only_without_index_tensors():
         x[[0]] = flambeau.tensor([1, 2])
     with pytest.raises(TypeError):
         x[0] = [1, 2]
+
+
+def test_positions_are_checked_only_where_there_is_something_to_read():
+    assert flambeau.zeros(0, 3)[False, [0]].shape == (0, 3)
+    assert flambeau.zeros(3, 0)[[5]].shape == (1, 0)
+    with pytest.raises(IndexError):
+        flambeau.zeros(0, 3)[[0]]

@@ -92,6 +92,7 @@ Tensor offsets_of_mask(const Tensor& mask, const Tensor& self, int64_t dim) {
 Indexing prepare(const Tensor& self, TensorList indices) {
   Indexing r;
   std::vector<Tensor> parts;
+  Dims dims;  // the dimension each part indexes; -1 for a mask
   uint64_t indexed = 0;
   int64_t dim = 0;
   for (const Tensor& t : indices) {
@@ -103,12 +104,22 @@ Indexing prepare(const Tensor& self, TensorList indices) {
              "tensors used as indices must be long, int, byte or bool tensors, got ", info(t.dtype()).name);
     int64_t covered = is_mask(t) ? t.dim() : 1;
     FL_CHECK(dim + covered <= self.dim(), ErrorKind::Index, "too many indices for tensor of dimension ", self.dim());
-    parts.push_back(is_mask(t) ? offsets_of_mask(t, self, dim) : offsets_along(t, self, dim));
+    parts.push_back(is_mask(t) ? offsets_of_mask(t, self, dim) : t);
+    dims.push_back(is_mask(t) ? -1 : dim);
     for (int64_t d = 0; d < covered; d++) indexed |= uint64_t(1) << (dim + d);
     dim += covered;
   }
   FL_CHECK(dim <= self.dim(), ErrorKind::Index, "too many indices for tensor of dimension ", self.dim());
   Dims together = broadcast_indices(parts);
+  // Positions count, and are checked, only where there is something to read.
+  bool any = checked_numel(together) > 0;
+  for (size_t k = 0; k < parts.size(); k++) {
+    if (dims[k] < 0) continue;
+    FL_CHECK(!any || self->sizes[dims[k]] > 0, ErrorKind::Index, "index is out of bounds for dimension ", dims[k],
+             " with size 0");
+    parts[k] = any && self.numel() ? offsets_along(parts[k], self, dims[k])
+                                   : zeros(parts[k].sizes(), DType::Int64, self.device());
+  }
   if (parts.size() == 1) {
     r.offsets = parts[0];
   } else {
