@@ -42,7 +42,9 @@ def export(tensor: Any, stream: Any, max_version: Any, dl_device: Any, copy: boo
     if stream not in (None, -1):
         raise AssertionError("__dlpack__: stream should be None for tensors on the CPU")
     if dl_device is not None and tuple(dl_device) != (1, 0):
-        raise NotImplementedError(f"__dlpack__: can't move the tensor to device {tuple(dl_device)}, only to (1, 0), the CPU")
+        raise NotImplementedError(
+            f"__dlpack__: can't move the tensor to device {tuple(dl_device)}, only to (1, 0), the CPU"
+        )
     if copy and not tensor.requires_grad and not tensor.is_meta:
         tensor = tensor.clone()
     versioned = max_version is not None and max_version[0] >= 1

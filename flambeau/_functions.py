@@ -99,10 +99,17 @@ def set_default_dtype(d: Any) -> None:
 def set_default_tensor_type(t: Any) -> None:
     """Set the default type by a tensor type such as ``torch.DoubleTensor`` or its name (old API)."""
     name = t if isinstance(t, str) else t.__name__
-    kinds = {"FloatTensor": _C.float32, "DoubleTensor": _C.float64, "HalfTensor": _C.float16, "BFloat16Tensor": _C.bfloat16}
+    kinds = {
+        "FloatTensor": _C.float32,
+        "DoubleTensor": _C.float64,
+        "HalfTensor": _C.float16,
+        "BFloat16Tensor": _C.bfloat16,
+    }
     kind = kinds.get(name.rpartition(".")[2])
     if kind is None:
-        raise TypeError(f"set_default_tensor_type: only floating-point types are supported as the default type, got {name}")
+        raise TypeError(
+            f"set_default_tensor_type: only floating-point types are supported as the default type, got {name}"
+        )
     _C._set_default_dtype(kind)
 
 

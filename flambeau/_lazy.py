@@ -25,15 +25,33 @@ HOMES = {
     **dict.fromkeys(("native_channel_shuffle", "pairwise_distance", "pdist"), "nn.functional"),
     **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
     **dict.fromkeys(("from_dlpack", "to_dlpack"), "_dlpack"),
-    **dict.fromkeys(("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"), "_number_functions"),
+    **dict.fromkeys(
+        ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"), "_number_functions"
+    ),
     **dict.fromkeys(("UntypedStorage", "TypedStorage"), "storage"),
     **dict.fromkeys(("compile", "is_compiling"), "compiler"),
     **dict.fromkeys(("svd_lowrank", "pca_lowrank"), "_lowrank"),
     **dict.fromkeys(("vmap",), "_vmap"),
-    **dict.fromkeys(("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"), "amp"),
+    **dict.fromkeys(
+        ("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_available", "is_autocast_cache_enabled"),
+        "amp",
+    ),
     **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "set_autocast_cache_enabled"), "amp"),
 }
-_STORAGES = ["Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat", "ComplexDouble"]
+_STORAGES = [
+    "Float",
+    "Double",
+    "Half",
+    "BFloat16",
+    "Long",
+    "Int",
+    "Short",
+    "Char",
+    "Byte",
+    "Bool",
+    "ComplexFloat",
+    "ComplexDouble",
+]
 HOMES.update({f"{name}Storage": "storage" for name in _STORAGES})
 HOMES.update({f"{name}Tensor": "_legacy_types" for name in _STORAGES})
 
@@ -65,4 +83,6 @@ def load(name: str) -> Any:
 def names() -> set[str]:
     """What `load` can answer."""
     there = modules()
-    return {name for name, home in HOMES.items() if home.partition(".")[0] in there} | {name for name in there if not name.startswith("_")}
+    return {name for name, home in HOMES.items() if home.partition(".")[0] in there} | {
+        name for name in there if not name.startswith("_")
+    }

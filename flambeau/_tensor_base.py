@@ -43,7 +43,9 @@ def legacy_new(cls: type, args: tuple, kwargs: dict | None) -> Any:
         value = functions["empty"]((0,), **options).set_(args[0])
     elif isinstance(args[0], _C.Size) and len(args) == 1:
         value = functions["empty"](args[0], **options)
-    elif all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and hasattr(args[0], "__index__") and not hasattr(args[0], "__len__")):
+    elif all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (
+        len(args) == 1 and hasattr(args[0], "__index__") and not hasattr(args[0], "__len__")
+    ):
         value = functions["empty"](args, **options)
     elif len(args) == 1:
         if isinstance(args[0], (str, bytes)):
@@ -52,7 +54,9 @@ def legacy_new(cls: type, args: tuple, kwargs: dict | None) -> Any:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         value = functions["tensor"](args[0], **options)
     else:
-        raise TypeError(f"Tensor(): expected sizes or one sequence of data, got ({', '.join(type(a).__name__ for a in args)})")
+        raise TypeError(
+            f"Tensor(): expected sizes or one sequence of data, got ({', '.join(type(a).__name__ for a in args)})"
+        )
     return value if cls is Tensor else Tensor._make_subclass(cls, value)
 
 
@@ -88,7 +92,9 @@ class _Methods:
     def mT(self):
         """The last two dimensions swapped."""
         if self.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            )
         return self.transpose(-2, -1)
 
     @property
@@ -102,7 +108,9 @@ class _Methods:
     def mH(self):
         """The conjugate transpose of the last two dimensions."""
         if self.ndim < 2 and self.ndim != 0:
-            raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            )
         return self.transpose(-2, -1).conj()
 
     @property
@@ -139,7 +147,9 @@ class _Methods:
                 {"gradient": gradient, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs},
             )
         if gradient is None and inputs is None:
-            _C._engine_run_backward((self,), (None,), bool(retain_graph) or create_graph, create_graph, None, True, True)
+            _C._engine_run_backward(
+                (self,), (None,), bool(retain_graph) or create_graph, create_graph, None, True, True
+            )
             return None
         from . import autograd
 
@@ -335,7 +345,17 @@ def _convert(result: Any, cls: type) -> Any:
 
 def attach() -> None:
     """Put the methods above onto the C type."""
-    skip = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__", "__len__", "tensor_split"}
+    skip = {
+        "__module__",
+        "__dict__",
+        "__weakref__",
+        "__doc__",
+        "__qualname__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "__len__",
+        "tensor_split",
+    }
     for name, value in _Methods.__dict__.items():
         if name in skip:
             continue

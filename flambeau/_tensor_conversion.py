@@ -33,7 +33,9 @@ def _dtype_named(name: str) -> Any:
     for dtype, kind in _KINDS.items():
         if parts[-1] == f"{kind}Tensor" and parts[0] == "torch":
             if len(parts) == 3:
-                raise RuntimeError(f"type: {name} is for {parts[1]} tensors, and this build has the devices cpu and meta")
+                raise RuntimeError(
+                    f"type: {name} is for {parts[1]} tensors, and this build has the devices cpu and meta"
+                )
             return dtype
     raise ValueError(f"type: invalid type: {name!r}")
 

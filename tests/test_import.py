@@ -39,9 +39,7 @@ def test_leaves_the_process_below_35_megabytes(probes):
     assert min(probe["resident"] for probe in probes) < 35
 
 
-@pytest.mark.parametrize(
-    "name", ["numpy", "torch", "scipy_openblas32", "multiprocessing", "inspect", "zipfile"]
-)
+@pytest.mark.parametrize("name", ["numpy", "torch", "scipy_openblas32", "multiprocessing", "inspect", "zipfile"])
 def test_does_not_import(probes, name):
     # What the interpreter's own start-up imports is not ours to avoid.
     start = subprocess.run(

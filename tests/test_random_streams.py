@@ -164,7 +164,9 @@ def test_dirichlet(columns):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("samples, replacement", [(1, False), (1, True), (2, False), (50, False), (7, True), (90, True)])
+@pytest.mark.parametrize(
+    "samples, replacement", [(1, False), (1, True), (2, False), (50, False), (7, True), (90, True)]
+)
 def test_multinomial(samples, replacement, dtype):
     def draw(library):
         weights = library.rand(3, 50).to(getattr(library, dtype)) + 0.01
@@ -233,7 +235,9 @@ def test_gamma_samples_move_with_their_concentration(concentration, sample):
     assert derivative(torch) == pytest.approx(derivative(reference), rel=1e-3)
 
 
-@pytest.mark.parametrize("x, alpha, total", [(0.1, 1, 2), (0.9, 3, 4), (0.99, 0.5, 3), (0.3, 50, 120), (0.001, 0.1, 0.5)])
+@pytest.mark.parametrize(
+    "x, alpha, total", [(0.1, 1, 2), (0.9, 3, 4), (0.99, 0.5, 3), (0.3, 50, 120), (0.001, 0.1, 0.5)]
+)
 def test_dirichlet_samples_move_with_their_concentration(x, alpha, total):
     def derivative(library):
         arguments = (library.tensor([float(v)], dtype=library.float64) for v in (x, alpha, total))
