@@ -1,6 +1,7 @@
 """flambeau: deep learning in plain Python, light enough to start in tens of milliseconds.
 
-It has PyTorch's API: ``import flambeau as torch``, or run a program unchanged with ``python -m flambeau run script.py``.
+It has PyTorch's API: ``import flambeau as torch``, or run a program unchanged with
+``python -m flambeau run script.py``.
 
 >>> import flambeau as torch
 >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""What the C type Tensor looks up in Python: printing, the legacy constructor, and its methods that are written in Python."""
+"""What the C type Tensor looks up in Python: printing, the legacy constructor, and the methods written in Python."""
 
 from __future__ import annotations
 
@@ -182,7 +182,8 @@ class _Methods:
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool((element == self).any().item())
         raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}: a tensor holds numbers"
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}: "
+            "a tensor holds numbers"
         )
 
     def __reversed__(self):
@@ -211,7 +212,10 @@ class _Methods:
         return functions["from_numpy"](array) if array.ndim else functions["tensor"](array.item())
 
     def numpy(self, *, force=False):
-        """A NumPy array over the same memory. Raises RuntimeError for tensors that require grad unless ``force`` is set."""
+        """A NumPy array over the same memory.
+
+        Raises RuntimeError for tensors that require grad unless ``force`` is set.
+        """
         import numpy
 
         tensor = self
@@ -339,7 +343,7 @@ def _convert(result: Any, cls: type) -> Any:
         return result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
         items = [_convert(r, cls) for r in result]
-        return type(result)(items) if type(result) in (tuple, list) else type(result)(items)
+        return type(result)(items)
     return result
 
 

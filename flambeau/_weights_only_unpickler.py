@@ -325,7 +325,8 @@ def names_asked_for(file: IO[bytes]) -> set[str]:
     """The full names a pickle refers to, without running it."""
     import pickletools
 
-    names, strings = set(), []
+    names: set[str] = set()
+    strings: list[str] = []
     for instruction, argument, _ in pickletools.genops(file):
         if instruction.name == "GLOBAL":
             names.add(str(argument).replace(" ", "."))

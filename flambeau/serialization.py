@@ -400,9 +400,10 @@ def _byte_order(archive: ArchiveReader) -> str:
         if order not in ("little", "big"):
             raise RuntimeError(f"load: the file names an unknown byte order {order!r}")
         return order
-    if _Options.endianness in (None, LoadEndianness.NATIVE):
-        return sys.byteorder if _Options.endianness is not None else "little"
-    return _Options.endianness.name.lower()
+    assumed = _Options.endianness
+    if assumed is None:
+        return "little"
+    return sys.byteorder if assumed is LoadEndianness.NATIVE else assumed.name.lower()
 
 
 def _map_file(file: Any) -> Any:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
-UntypedStorage = _StorageBase = _C.StorageBase
+UntypedStorage = _C.StorageBase
+_StorageBase = UntypedStorage
 _ROOT = __package__
 
 

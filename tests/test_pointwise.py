@@ -7,14 +7,16 @@ import flambeau
 torch = pytest.importorskip("torch")
 
 VALUES = [-2.5, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0]
-UNARY = (
-    "abs acos asin atan ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac isfinite lgamma log log10 log1p "
-    "log2 logical_not neg rad2deg reciprocal relu round rsqrt sgn sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc"
-).split()
-BINARY = (
-    "add atan2 copysign div eq floor_divide fmax fmin fmod ge gt hypot le logaddexp logical_and lt maximum minimum mul ne pow "
-    "remainder sub xlogy"
-).split()
+UNARY = [
+    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp", "exp2",
+    "expm1", "floor", "frac", "isfinite", "lgamma", "log", "log10", "log1p", "log2", "logical_not", "neg", "rad2deg",
+    "reciprocal", "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "sqrt",
+    "square", "tan", "tanh", "trunc",
+]  # fmt: skip
+BINARY = [
+    "add", "atan2", "copysign", "div", "eq", "floor_divide", "fmax", "fmin", "fmod", "ge", "gt", "hypot", "le",
+    "logaddexp", "logical_and", "lt", "maximum", "minimum", "mul", "ne", "pow", "remainder", "sub", "xlogy",
+]  # fmt: skip
 DTYPES = ["float32", "float64", "float16", "int64", "uint8", "bool", "complex64"]
 
 

@@ -92,7 +92,7 @@ def test_copies_keep_ties():
     halves = copy.deepcopy([base, base[3:]])
     halves[0][3] = 100
     assert halves[1][0] == 100
-    with pytest.raises(RuntimeError, match="deepcopy|leaf|leaves"):
+    with pytest.raises(RuntimeError, match=r"deepcopy|leaf|leaves"):
         copy.deepcopy(weight * 2)
     shallow = copy.copy(base)
     assert shallow is not base and shallow.data_ptr() == base.data_ptr()

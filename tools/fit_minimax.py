@@ -42,7 +42,7 @@ def chebyshev_interpolant(function, low, high, degree):
     for c in total:
         for i, p in enumerate(power):
             result[i] += c * p
-        power = [(a - middle * b) / half for a, b in zip([mp.mpf(0)] + power, power + [mp.mpf(0)])]
+        power = [(a - middle * b) / half for a, b in zip([mp.mpf(0), *power], [*power, mp.mpf(0)], strict=True)]
     return result
 
 

@@ -1,7 +1,7 @@
 """Ops written in ops: one module for each family.
 
-A module's name begins with the namespace its ops live in (``nn_loss``, ``linalg_solve``); one without such a beginning holds ops
-of the package itself. A namespace's modules are loaded with the namespace.
+A module's name begins with the namespace its ops live in (``nn_loss``, ``linalg_solve``); one without such a beginning
+holds ops of the package itself. A namespace's modules are loaded with the namespace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NAMESPACES = ("nn", "linalg", "fft", "special")
 def load(namespace: str) -> None:
     """Declare the ops of ``namespace``; ``""`` stands for the package."""
     for file in sorted(listdir(dirname(__file__))):
-        name, dot, kind = file.partition(".")
+        name, _, kind = file.partition(".")
         if kind != "py" or name == "__init__":
             continue
         first = name.split("_")[0]

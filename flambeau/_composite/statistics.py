@@ -241,4 +241,5 @@ def histogramdd(input, bins, range, weight, density):
     return _Histogramdd(counts, tuple(edges))
 
 
-_Histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])
+# The name without the underscore is the op's.
+_Histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])  # type: ignore[name-match]

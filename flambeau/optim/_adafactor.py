@@ -130,11 +130,13 @@ def adafactor(
             param.mul_(1 - lr * weight_decay)
         if grad.dim() > 1:
             row, column = row_vars[i], col_vars[i]
+            assert row is not None and column is not None  # made for every parameter of more than one dimension
             row.lerp_(grad.square().mean(-1, keepdim=True), weight)
             column.lerp_(grad.square().mean(-2, keepdim=True), weight)
             estimate = (row @ column).div_(row.mean(dim=-2, keepdim=True).clamp_(min=smallest))
         else:
             variance = variances[i]
+            assert variance is not None  # made for every other parameter
             variance.lerp_(grad.square(), weight)
             estimate = variance.clone()
         update = estimate.clamp_(min=smallest * smallest).rsqrt_().mul_(grad)

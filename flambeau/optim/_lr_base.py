@@ -178,7 +178,7 @@ def _note_steps(optimizer: Optimizer) -> None:
     # Holding the bound method would tie the optimizer, and all its parameters, to itself.
     @functools.wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        optimizer = reference()
+        optimizer: Any = reference()
         optimizer._opt_called = True
         return function.__get__(optimizer, type(optimizer))(*args, **kwargs)
 

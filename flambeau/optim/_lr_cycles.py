@@ -213,7 +213,10 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
             raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch")
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"OneCycleLR: {name} must be a positive int, got {value!r}")
-    return total_steps if total_steps is not None else epochs * steps_per_epoch
+    if total_steps is not None:
+        return total_steps
+    assert epochs is not None and steps_per_epoch is not None  # the loop has seen to it
+    return epochs * steps_per_epoch
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:

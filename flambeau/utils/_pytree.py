@@ -127,7 +127,7 @@ def is_namedtuple(obj: object | type) -> bool:
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
-def _get_node_type(tree: Any) -> type:
+def _get_node_type(tree: Any) -> Any:
     """The type under which ``tree`` is looked up: all named tuples share one entry unless registered."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple_class(kind) else kind
@@ -153,8 +153,8 @@ class TreeSpec:
         self._context = context
         self._children = children_specs
         self.num_children = len(children_specs)
-        self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
-        self.num_leaves = sum(child.num_leaves for child in children_specs)
+        self.num_nodes: int = 1 + sum(child.num_nodes for child in children_specs)
+        self.num_leaves: int = sum(child.num_leaves for child in children_specs)
 
     @property
     def context(self) -> Any:

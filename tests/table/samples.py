@@ -1,8 +1,9 @@
 """Sample arguments for every op, in one place.
 
-Most ops need none written down: arguments follow from the types and names in the schema. For the others a line of `LINES` says
-what to call the op with: ``t(3, 4)`` is a tensor of that shape with the dtype under test, ``p`` one of positive values, ``i(n, ...)``
-one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when threads are tested.
+Most ops need none written down: arguments follow from the types and names in the schema. For the others a line of
+`LINES` says what to call the op with: ``t(3, 4)`` is a tensor of that shape with the dtype under test, ``p`` one of
+positive values, ``i(n, ...)`` one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when
+threads are tested.
 """
 
 from __future__ import annotations
@@ -149,14 +150,19 @@ _TENSORS: dict[str, str] = {
     "target": "t(B, 4)",
 }
 _NUMBERS: dict[str, str] = {
-    "dim": "0", "dim0": "0", "dim1": "1", "axis": "0", "dims": "(0, 1)", "size": "(2, 3)", "shape": "(2, 3)", "p": "0.5",
+    "dim": "0", "dim0": "0", "dim1": "1", "axis": "0", "dims": "(0, 1)", "size": "(2, 3)", "shape": "(2, 3)",
+    "p": "0.5",
     "k": "2", "n": "3", "steps": "5", "end": "6", "start": "1", "sections": "2", "chunks": "2", "split_size": "2",
-    "kernel_size": "2", "repeats": "2", "low": "1", "high": "5", "dtype": "float64", "device": "'cpu'", "tensors": "[t(B, 4), t(B, 4)]",
-    "diagonal": "1", "q": "0.5", "min": "-0.5", "max": "0.5", "value": "2", "threshold": "0.1", "negative_slope": "0.1", "exponent": "2",
+    "kernel_size": "2", "repeats": "2", "low": "1", "high": "5", "dtype": "float64", "device": "'cpu'",
+    "tensors": "[t(B, 4), t(B, 4)]",
+    "diagonal": "1", "q": "0.5", "min": "-0.5", "max": "0.5", "value": "2", "threshold": "0.1", "negative_slope": "0.1",
+    "exponent": "2",
 }  # fmt: skip
 _BY_TYPE: dict[str, str] = {
-    "Tensor": "t(B, 4)", "Tensor|Scalar": "t(B, 4)", "Tensor[]": "[t(B, 4), t(B, 4)]", "int": "1", "int[]": "(1,)", "float": "0.5",
-    "bool": "True", "Scalar": "2", "Scalar[]": "[1, 2]", "str": "'mean'", "dtype": "float64", "device": "'cpu'", "any": "t(B, 4)",
+    "Tensor": "t(B, 4)", "Tensor|Scalar": "t(B, 4)", "Tensor[]": "[t(B, 4), t(B, 4)]", "int": "1", "int[]": "(1,)",
+    "float": "0.5",
+    "bool": "True", "Scalar": "2", "Scalar[]": "[1, 2]", "str": "'mean'", "dtype": "float64", "device": "'cpu'",
+    "any": "t(B, 4)",
     "float[]": "[0.5]", "layout": "strided", "memory_format": "contiguous_format", "Generator": "None",
 }  # fmt: skip
 

@@ -201,6 +201,8 @@ class _WrappedHook:
 class HookMixin:
     """The part of `Module` that registers hooks."""
 
+    _is_full_backward_hook: bool | None
+
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:

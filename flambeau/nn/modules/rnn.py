@@ -116,7 +116,10 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for direction in range(directions):
                 layer_input = input_size if layer == 0 else output_size * directions
-                shapes = {"weight_ih": (gate_size, layer_input), "weight_hh": (gate_size, output_size)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (gate_size, layer_input),
+                    "weight_hh": (gate_size, output_size),
+                }
                 if bias:
                     shapes |= {"bias_ih": (gate_size,), "bias_hh": (gate_size,)}
                 if proj_size > 0:

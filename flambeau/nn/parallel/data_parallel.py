@@ -18,7 +18,7 @@ class DataParallel(Module):
         super().__init__()
         self.module = module
         self.dim = dim
-        self.device_ids = []
+        self.device_ids: list[int] = []
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Any
 
 from ... import Tensor, cat, ones_like, rand_like, topk, zeros_like
 
@@ -125,7 +126,7 @@ class PruningContainer(BasePruningMethod):
     """Several methods on one parameter, in the order in which they were applied."""
 
     def __init__(self, *args) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[Any, ...] = ()
         if not isinstance(args, Iterable) or len(args) == 1:
             self._tensor_name = args[0]._tensor_name
             self.add_pruning_method(args[0])
@@ -413,7 +414,7 @@ def _validate_pruning_amount(amount, tensor_size) -> None:
 
 
 def _compute_nparams_toprune(amount, tensor_size) -> int:
-    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
 
 
 def _checked_count(amount, size: int) -> int:

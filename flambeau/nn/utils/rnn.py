@@ -18,7 +18,7 @@ __all__ = [
     "unpad_sequence",
 ]
 
-PackedSequence_ = namedtuple(
+PackedSequence_ = namedtuple(  # type: ignore[name-match] # the name it has in PyTorch
     "PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"], module=__name__
 )
 

@@ -82,7 +82,9 @@ def _serve(setup: WorkerSetup, channel: Any) -> None:
         failure = Failure.of_current_exception(where)
     while True:
         while not channel.poll(_PARENT_CHECK_INTERVAL):
-            if not parent_process().is_alive():
+            parent = parent_process()
+            assert parent is not None  # this is a process that a loader started
+            if not parent.is_alive():
                 return
         message = channel.receive()
         if message == RESUME:
