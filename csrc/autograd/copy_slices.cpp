@@ -15,22 +15,28 @@ struct CopySlicesBody : NodeBody {
   Geometry base, view;
   DType dtype;
   Node* inner;  // counted
-  CopySlicesBody(const Tensor& b, const Tensor& v, Node* n) : base(b), view(v), dtype(b.dtype()), inner(n) { Py_INCREF(reinterpret_cast<PyObject*>(n)); }
+  CopySlicesBody(const Tensor& b, const Tensor& v, Node* n) : base(b), view(v), dtype(b.dtype()), inner(n) {
+    Py_INCREF(reinterpret_cast<PyObject*>(n));
+  }
   ~CopySlicesBody() override { Py_XDECREF(reinterpret_cast<PyObject*>(inner)); }
 
   TensorArray apply(Node& node, TensorArray grads) override {
     static const Op as_strided("as_strided"), clone("clone"), copy("copy_"), zero("zero_");
     TensorArray results(node.edges.size());
     if (!grads[0]) return results;
-    FL_CHECK(inner, "Trying to backward through the graph a second time: the node of an in-place op on a view was freed; pass retain_graph=True");
+    FL_CHECK(inner,
+             "Trying to backward through the graph a second time: the node of an in-place op on a view was freed; pass "
+             "retain_graph=True");
     Tensor whole = empty_strided(base.sizes, base.strides, dtype, grads[0].device());
     copy.run(whole, grads[0]);
     Tensor part = as_strided(whole, view.sizes, view.strides, view.offset - base.offset);
     TensorArray arriving(1);
     arriving[0] = clone(part);
     TensorArray out = inner->body->apply(*inner, std::move(arriving));
-    if (out.size() && out[0]) copy.run(part, out[0]);
-    else zero.run(part);
+    if (out.size() && out[0])
+      copy.run(part, out[0]);
+    else
+      zero.run(part);
     results[0] = std::move(whole);
     for (size_t i = 1; i < out.size() && i < results.size(); i++) results[i] = std::move(out[i]);
     return results;

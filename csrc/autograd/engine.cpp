@@ -9,14 +9,14 @@
 
 namespace fl {
 
-// A node's part in one run. Runs can nest (checkpointing runs a backward inside one) and share leaves, so the state of an
-// outer run is kept and put back.
+// A node's part in one run. Runs can nest (checkpointing runs a backward inside one) and share leaves, so the state of
+// an outer run is kept and put back.
 struct NodeState {
   Node* node;
   NodeState* outer;
   const void* run;
-  int pending = 0;      // gradients still to come
-  bool needed = true;   // leads to what was asked for
+  int pending = 0;     // gradients still to come
+  bool needed = true;  // leads to what was asked for
   bool captured = false;
   TensorArray buffer;
 };
@@ -43,7 +43,8 @@ PyObject* gradient_tuple(TensorArray& grads) {
 void take_gradients(PyObject* answer, TensorArray& grads, const char* what) {
   if (answer == Py_None) return;
   auto one = [&](PyObject* o, size_t i) {
-    FL_CHECK(o == Py_None || is_tensor(o), ErrorKind::Type, what, ": expected a tensor or None, got ", Py_TYPE(o)->tp_name);
+    FL_CHECK(o == Py_None || is_tensor(o), ErrorKind::Type, what, ": expected a tensor or None, got ",
+             Py_TYPE(o)->tp_name);
     grads[i] = o == Py_None ? Tensor() : Tensor::share(o);
   };
   if (!PyTuple_Check(answer)) {
@@ -56,7 +57,8 @@ void take_gradients(PyObject* answer, TensorArray& grads, const char* what) {
 }
 
 // Calls each hook of a dict; the dict may change meanwhile.
-template <class F> void for_each_hook(PyObject* dict, F f) {
+template <class F>
+void for_each_hook(PyObject* dict, F f) {
   if (!dict) return;
   PyRef values = PyRef::take(PyMapping_Values(dict));
   if (!values) throw PythonError();
@@ -188,8 +190,8 @@ class Run {
     fit(*s.node, slot, b);
     fit(*s.node, slot, g);
     static const Op add("add");
-    if (!options_.create_graph && Py_REFCNT(b.object()) == 1 && b->storage->references == 1 && !b->base && b.dtype() == g.dtype() &&
-        equal(b.sizes(), g.sizes()) && !may_overlap_itself(b)) {
+    if (!options_.create_graph && Py_REFCNT(b.object()) == 1 && b->storage->references == 1 && !b->base &&
+        b.dtype() == g.dtype() && equal(b.sizes(), g.sizes()) && !may_overlap_itself(b)) {
       add.in_place(b, g);
     } else {
       b = add(b, g);
@@ -206,7 +208,8 @@ class Run {
         int64_t have = g.sizes()[g.sizes().size() - 1 - d], want = m.sizes[m.sizes.size() - 1 - d];
         expandable = want == have || want == 1;
       }
-      FL_CHECK(expandable, "a gradient of sizes ", shape_text(g.sizes()), " arrived at ", n.name, ", whose result has sizes ", shape_text(m.sizes));
+      FL_CHECK(expandable, "a gradient of sizes ", shape_text(g.sizes()), " arrived at ", n.name,
+               ", whose result has sizes ", shape_text(m.sizes));
       g = sum_to_size(g, m.sizes);
     }
     if (g.dtype() != m.dtype && is_differentiable(m.dtype)) {
@@ -239,9 +242,11 @@ class Run {
       PyRef answer = PyRef::take(PyObject_CallOneArg(hook, g.object()));
       if (!answer) throw PythonError();
       if (answer.get() == Py_None) return;
-      FL_CHECK(is_tensor(answer.get()), ErrorKind::Type, "a tensor hook must return a tensor or None, got ", Py_TYPE(answer.get())->tp_name);
+      FL_CHECK(is_tensor(answer.get()), ErrorKind::Type, "a tensor hook must return a tensor or None, got ",
+               Py_TYPE(answer.get())->tp_name);
       Tensor t = Tensor::share(answer.get());
-      FL_CHECK(equal(t.sizes(), g.sizes()), "a tensor hook changed the sizes of the gradient from ", shape_text(g.sizes()), " to ", shape_text(t.sizes()));
+      FL_CHECK(equal(t.sizes(), g.sizes()), "a tensor hook changed the sizes of the gradient from ",
+               shape_text(g.sizes()), " to ", shape_text(t.sizes()));
       g = t;
     });
   }
@@ -251,7 +256,8 @@ class Run {
     if (s.buffer.size() < n.outputs.size()) s.buffer.resize(n.outputs.size());
     for (size_t i = 0; i < s.buffer.size(); i++) fit(n, i, s.buffer[i]);
     auto* leaf = n.is_accumulator ? static_cast<AccumulateBody*>(n.body) : nullptr;
-    if (leaf && leaf->variable->autograd && leaf->variable->autograd->hooks && s.buffer[0]) run_hooks_on(leaf->variable->autograd->hooks, s.buffer[0]);
+    if (leaf && leaf->variable->autograd && leaf->variable->autograd->hooks && s.buffer[0])
+      run_hooks_on(leaf->variable->autograd->hooks, s.buffer[0]);
     run_tensor_hooks(s);
     if (n.hooks && n.hooks->before) {
       for_each_hook(n.hooks->before, [&](PyObject* hook) {
@@ -280,7 +286,8 @@ class Run {
       throw Error(e.kind(), e.message() + " (in the backward of " + n.name + ", made at " + where + ")");
     }
     s.buffer.resize(0);
-    FL_CHECK(out.size() <= n.edges.size() || leaf, n.name, " returned ", out.size(), " gradients for ", n.edges.size(), " inputs");
+    FL_CHECK(out.size() <= n.edges.size() || leaf, n.name, " returned ", out.size(), " gradients for ", n.edges.size(),
+             " inputs");
     out.resize(n.edges.size());
     if (n.hooks && n.hooks->after) {
       for_each_hook(n.hooks->after, [&](PyObject* hook) {
@@ -334,7 +341,8 @@ bool in_backward() { return depth > 0; }
 int64_t backward_run_id() { return current_run; }
 bool will_run(const Node& node) { return node.state && node.state->needed; }
 
-std::vector<Tensor> run_backward(TensorList roots, TensorList seeds, std::span<const Edge> inputs, BackwardOptions options) {
+std::vector<Tensor> run_backward(TensorList roots, TensorList seeds, std::span<const Edge> inputs,
+                                 BackwardOptions options) {
   FL_CHECK(depth < 200, "backward: nested more than 200 deep");
   Run run(options);
   return run.execute(roots, seeds, inputs);
@@ -350,18 +358,21 @@ TensorArray AccumulateBody::apply(Node&, TensorArray grads) {
   AutogradMeta& m = autograd_meta(variable);
   if (!m.grad) {
     // Keep what arrives when nobody else has it; a gradient recorded for higher orders is kept as it is.
-    bool ours = Py_REFCNT(g.object()) == 1 && g->storage->references == 1 && !g->base && is_dense(g) && equal(g.strides(), variable.strides());
+    bool ours = Py_REFCNT(g.object()) == 1 && g->storage->references == 1 && !g->base && is_dense(g) &&
+                equal(g.strides(), variable.strides());
     if (grad_enabled()) {
       static const Op clone("clone");
       m.grad = ours ? g : clone(g);
     } else {
-m.grad = ours ? g : raw_clone(g);
+      m.grad = ours ? g : raw_clone(g);
       if (m.grad.requires_grad()) m.grad = alias(m.grad);
     }
   } else {
     static const Op add("add");
-    if (grad_enabled()) m.grad = add(m.grad, g);
-    else add.in_place(m.grad, g);
+    if (grad_enabled())
+      m.grad = add(m.grad, g);
+    else
+      add.in_place(m.grad, g);
   }
   if (PyObject* hooks = m.post_accumulate_hooks) {
     NoGrad guard;

@@ -235,7 +235,8 @@ void clear_history(const Tensor& t) {
 }
 
 Node* grad_fn(const Tensor& t) {
-  if (t->base && t->view_version != t.storage()->version && !(t->flags & kNoGradView) && (t->base->flags & kRequiresGrad)) {
+  if (t->base && t->view_version != t.storage()->version && !(t->flags & kNoGradView) &&
+      (t->base->flags & kRequiresGrad)) {
     // The base was written to: the view's values now come from the base's newer history.
     static const Op as_strided("as_strided");
     const Tensor& base = borrow(t->base);

@@ -43,8 +43,10 @@ class OutputList {
   OutputMeta& operator[](size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
   const OutputMeta& operator[](size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
   void push_back(OutputMeta m) {
-    if (size_++ == 0) first_ = std::move(m);
-    else rest_.push_back(std::move(m));
+    if (size_++ == 0)
+      first_ = std::move(m);
+    else
+      rest_.push_back(std::move(m));
   }
 
  private:
@@ -66,15 +68,14 @@ struct NodeHooks {
 };
 
 struct Node {
-  PyObject_HEAD
-  PyObject* dict;
+  PyObject_HEAD PyObject* dict;
   PyObject* weakrefs;
   NodeBody* body;
   const char* name;
   uint64_t sequence;  // order of creation; later nodes run first
   NodeState* state;   // in the backward run under way
   NodeHooks* hooks;
-  PyObject* code;     // where it was made: code object and instruction
+  PyObject* code;  // where it was made: code object and instruction
   int instruction;
   bool is_accumulator;
   SmallVector<Edge, 3> edges;
@@ -83,33 +84,33 @@ struct Node {
 
 struct AutogradMeta {
   Tensor grad;
-  Node* grad_fn = nullptr;      // counted
+  Node* grad_fn = nullptr;  // counted
   uint32_t slot = 0;
   Node* accumulator = nullptr;  // not counted: it clears this when it goes
   bool retains_grad = false;
-  PyObject* hooks = nullptr;                  // of a leaf
+  PyObject* hooks = nullptr;  // of a leaf
   PyObject* post_accumulate_hooks = nullptr;
   PyObject* name = nullptr;
   ~AutogradMeta();
 };
 
-extern PyTypeObject* node_type;           // the base of all
+extern PyTypeObject* node_type;                  // the base of all
 PyTypeObject* make_node_type(const char* name);  // a subtype for one op, never freed
 
 // Takes ownership of `body`. `type` null: the plain base type.
 Node* new_node(PyTypeObject* type, const char* name, NodeBody* body);
 void init_node(Node* node, const char* name, NodeBody* body);  // for objects that Python allocated
-void add_edge(Node* node, Edge edge);  // counts it
-std::string node_origin(const Node& node);  // "file.py:12 in forward", or ""
+void add_edge(Node* node, Edge edge);                          // counts it
+std::string node_origin(const Node& node);                     // "file.py:12 in forward", or ""
 NodeHooks& hooks_of(Node& node);
 
 AutogradMeta& autograd_meta(const Tensor& t);  // made on first use
 bool is_leaf(const Tensor& t);
 void set_requires_grad(const Tensor& t, bool on);
-void set_history(const Tensor& t, Node* node, uint32_t slot);   // counts the node
-void clear_history(const Tensor& t);                            // detach_
-// Where a gradient of `t` flows; node null when it needs none. The reference is borrowed from `t` or, for a leaf, counted by
-// `keep`.
+void set_history(const Tensor& t, Node* node, uint32_t slot);  // counts the node
+void clear_history(const Tensor& t);                           // detach_
+// Where a gradient of `t` flows; node null when it needs none. The reference is borrowed from `t` or, for a leaf,
+// counted by `keep`.
 struct OwnedEdge {
   Edge edge;
   OwnedEdge() = default;

@@ -5,7 +5,6 @@
 namespace fl {
 namespace {
 
-
 void save_value(SavedArgument& a, const Value& v) {
   a.value = v;
   switch (v.tag) {
@@ -30,7 +29,8 @@ void save_value(SavedArgument& a, const Value& v) {
     case Tag::ScalarList:
       a.value = Value();
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -90,7 +90,8 @@ void attach_outputs(const Entry& entry, Node* node, std::span<Tensor> outputs) {
     node->outputs.push_back({o.dtype(), Dims(o.sizes()), o.device()});
     bool constant = (entry.constant_outputs >> i & 1) || !is_differentiable(o.dtype());
     if (!constant) set_history(o, node, static_cast<uint32_t>(i));
-    if (i < OpBody::kOutputs && (entry.saves_outputs >> i & 1)) body->output(i).save_output(o, static_cast<uint32_t>(i));
+    if (i < OpBody::kOutputs && (entry.saves_outputs >> i & 1))
+      body->output(i).save_output(o, static_cast<uint32_t>(i));
   }
 }
 
@@ -101,7 +102,8 @@ struct NodeRef {
 
 void refuse_leaf(const Tensor& self, const char* op) {
   FL_CHECK(!(self.requires_grad() && is_leaf(self)), op,
-           "_: a leaf Variable that requires grad is being used in an in-place operation; wrap it in torch.no_grad() or use the out-of-place form");
+           "_: a leaf Variable that requires grad is being used in an in-place operation; wrap it in torch.no_grad() "
+           "or use the out-of-place form");
   FL_CHECK(!(self->base && self.requires_grad() && is_leaf(borrow(self->base))), op,
            "_: a view of a leaf Variable that requires grad is being used in an in-place operation");
 }
@@ -113,7 +115,8 @@ Result call_recorded(const Entry& entry, const Value* args) {
     call_in_place(entry, args);
     return Result(Tensor::share(args[0].tensor));
   }
-  if (entry.composite || (!entry.vjp && entry.constant_outputs == 0 && entry.python)) return entry.kernel(entry, args, nullptr);
+  if (entry.composite || (!entry.vjp && entry.constant_outputs == 0 && entry.python))
+    return entry.kernel(entry, args, nullptr);
   bool all_constant = entry.constant_outputs == ~0u;
   if (all_constant) {
     NoGrad guard;
@@ -131,10 +134,12 @@ Result call_recorded(const Entry& entry, const Value* args) {
   if (!entry.vjp) {
     bool differentiable = false;
     for (Tensor& o : outputs) differentiable |= o && is_differentiable(o.dtype());
-    FL_CHECK(!differentiable || outputs.empty(), ErrorKind::NotImplemented, "derivative for ", entry.public_name, " is not defined");
+    FL_CHECK(!differentiable || outputs.empty(), ErrorKind::NotImplemented, "derivative for ", entry.public_name,
+             " is not defined");
     return r;
   }
-  if (entry.returns_self_ok && outputs.size() == 1 && args[0].is_tensor() && outputs[0].get() == args[0].tensor) return r;
+  if (entry.returns_self_ok && outputs.size() == 1 && args[0].is_tensor() && outputs[0].get() == args[0].tensor)
+    return r;
   attach_outputs(entry, ref.node, outputs);
   return r;
 }
@@ -228,16 +233,21 @@ PyObject* OpBody::saved(Node& node, std::string_view name) {
   SavedArgument& a = args[i];
   if (a.is_tensor) return a.tensor.is_saved() ? hand_out(a.tensor.get(node)) : nullptr;
   switch (a.value.tag) {
-    case Tag::Int: return PyLong_FromLongLong(a.value.i);
-    case Tag::Bool: return PyBool_FromLong(a.value.i != 0);
-    case Tag::Float: return PyFloat_FromDouble(a.value.d);
+    case Tag::Int:
+      return PyLong_FromLongLong(a.value.i);
+    case Tag::Bool:
+      return PyBool_FromLong(a.value.i != 0);
+    case Tag::Float:
+      return PyFloat_FromDouble(a.value.d);
     case Tag::IntList: {
       PyObject* tuple = PyTuple_New(a.value.length);
       for (uint32_t k = 0; k < a.value.length; k++) PyTuple_SET_ITEM(tuple, k, PyLong_FromLongLong(a.value.ints[k]));
       return tuple;
     }
-    case Tag::None: Py_RETURN_NONE;
-    default: return nullptr;
+    case Tag::None:
+      Py_RETURN_NONE;
+    default:
+      return nullptr;
   }
 }
 

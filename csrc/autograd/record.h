@@ -25,13 +25,13 @@ struct SavedArgument {
     std::complex<double> complex;
     std::vector<Item> items;  // of a tensor list
   };
-  Value value;                // of what is no tensor; lists point into `more`
+  Value value;  // of what is no tensor; lists point into `more`
   SavedTensor tensor;
   Dims sizes;
   std::unique_ptr<More> more;
   DType dtype = DType::Float;
   bool is_tensor = false, is_list = false;
-  uint32_t edge = 0;          // of the first tensor it holds
+  uint32_t edge = 0;  // of the first tensor it holds
   std::vector<Item>& items() { return more->items; }
 };
 
@@ -57,7 +57,8 @@ struct OpBody : NodeBody {
 
  private:
   explicit OpBody(const Entry& e) : entry(&e) {}
-  template <class F> void for_each_saved(F f) {
+  template <class F>
+  void for_each_saved(F f) {
     for (size_t i = 0; i < count; i++) {
       f(args[i].tensor);
       if (args[i].more)
@@ -72,7 +73,8 @@ struct OpBody : NodeBody {
 // What a derivative sees: incoming gradients, saved values, and where to put results.
 class Vjp {
  public:
-  Vjp(Node& node, OpBody& body, TensorArray& grads, TensorArray& results) : node_(node), body_(body), grads_(grads), results_(results) {}
+  Vjp(Node& node, OpBody& body, TensorArray& grads, TensorArray& results)
+      : node_(node), body_(body), grads_(grads), results_(results) {}
   const Entry& entry() const { return *body_.entry; }
   // The gradient for output i; zeros when none arrived.
   Tensor grad(int i = 0);

@@ -64,7 +64,8 @@ void SavedTensor::pack() {
   Py_INCREF(h.unpack);
   unpack_hook_ = h.unpack;
   // The history stays with an input; only its data goes through the hooks.
-  if (is_output_ || !tensor_->autograd) tensor_ = Tensor();
+  if (is_output_ || !tensor_->autograd)
+    tensor_ = Tensor();
   else if (!is_leaf(tensor_)) {
     Tensor shell = alias(tensor_, {}, {}, 0);
     set_history(shell, grad_fn(tensor_), tensor_->autograd->slot);
@@ -73,9 +74,13 @@ void SavedTensor::pack() {
 }
 
 Tensor SavedTensor::get(Node& owner) const {
-  FL_CHECK(!freed_, "Trying to backward through the graph a second time (or to directly access saved tensors after they have been freed): ",
-           "the values saved by ", owner.name, node_origin(owner).empty() ? "" : " (made at ", node_origin(owner), node_origin(owner).empty() ? "" : ")",
-           " were freed by an earlier backward() or autograd.grad(). Pass retain_graph=True to that call if you need a second one");
+  FL_CHECK(!freed_,
+           "Trying to backward through the graph a second time (or to directly access saved tensors after they have "
+           "been freed): ",
+           "the values saved by ", owner.name, node_origin(owner).empty() ? "" : " (made at ", node_origin(owner),
+           node_origin(owner).empty() ? "" : ")",
+           " were freed by an earlier backward() or autograd.grad(). Pass retain_graph=True to that call if you need a "
+           "second one");
   if (!saved_) return {};
   Tensor value;
   if (packed_) {
@@ -90,16 +95,19 @@ Tensor SavedTensor::get(Node& owner) const {
     if (!tensor_ && !is_output_) return value;
     if (tensor_ && is_leaf(tensor_)) return value.is(tensor_) ? value : tensor_;
     Tensor joined = alias(value);
-    if (is_output_) set_history(joined, &owner, slot_);
-    else if (tensor_->autograd && tensor_->autograd->grad_fn) set_history(joined, tensor_->autograd->grad_fn, tensor_->autograd->slot);
+    if (is_output_)
+      set_history(joined, &owner, slot_);
+    else if (tensor_->autograd && tensor_->autograd->grad_fn)
+      set_history(joined, tensor_->autograd->grad_fn, tensor_->autograd->slot);
     return joined;
   }
   uint32_t now = tensor_.storage()->version;
   FL_CHECK(now == version_ || (tensor_->flags & kOwnVersion),
-           "one of the variables needed for gradient computation has been modified by an inplace operation: ", owner.name,
-           node_origin(owner).empty() ? "" : " (made at ", node_origin(owner), node_origin(owner).empty() ? "" : ")", " saved a ",
-           info(tensor_.dtype()).name, " tensor of sizes ", shape_text(tensor_.sizes()), is_output_ ? ", its own result," : "",
-           " at version ", version_, "; it is now at version ", now, ". Use an out-of-place op, or clone() before writing");
+           "one of the variables needed for gradient computation has been modified by an inplace operation: ",
+           owner.name, node_origin(owner).empty() ? "" : " (made at ", node_origin(owner),
+           node_origin(owner).empty() ? "" : ")", " saved a ", info(tensor_.dtype()).name, " tensor of sizes ",
+           shape_text(tensor_.sizes()), is_output_ ? ", its own result," : "", " at version ", version_,
+           "; it is now at version ", now, ". Use an out-of-place op, or clone() before writing");
   if (!is_output_) return tensor_;
   value = alias(tensor_);
   if (is_differentiable(value.dtype())) set_history(value, &owner, slot_);

@@ -10,7 +10,21 @@
 namespace fl {
 
 enum class DType : uint8_t {
-  UInt8, Int8, Int16, Int32, Int64, Half, Float, Double, ComplexFloat, ComplexDouble, Bool, BFloat16, UInt16, UInt32, UInt64,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Half,
+  Float,
+  Double,
+  ComplexFloat,
+  ComplexDouble,
+  Bool,
+  BFloat16,
+  UInt16,
+  UInt32,
+  UInt64,
 };
 inline constexpr int kNumDTypes = 15;
 
@@ -21,11 +35,11 @@ struct DTypeInfo {
 };
 
 inline constexpr DTypeInfo kDTypeInfo[kNumDTypes] = {
-    {"uint8", 1, false, false, false},     {"int8", 1, false, false, true},      {"int16", 2, false, false, true},
-    {"int32", 4, false, false, true},      {"int64", 8, false, false, true},     {"float16", 2, true, false, true},
-    {"float32", 4, true, false, true},     {"float64", 8, true, false, true},    {"complex64", 8, false, true, true},
-    {"complex128", 16, false, true, true}, {"bool", 1, false, false, false},     {"bfloat16", 2, true, false, true},
-    {"uint16", 2, false, false, false},    {"uint32", 4, false, false, false},   {"uint64", 8, false, false, false},
+    {"uint8", 1, false, false, false},     {"int8", 1, false, false, true},    {"int16", 2, false, false, true},
+    {"int32", 4, false, false, true},      {"int64", 8, false, false, true},   {"float16", 2, true, false, true},
+    {"float32", 4, true, false, true},     {"float64", 8, true, false, true},  {"complex64", 8, false, true, true},
+    {"complex128", 16, false, true, true}, {"bool", 1, false, false, false},   {"bfloat16", 2, true, false, true},
+    {"uint16", 2, false, false, false},    {"uint32", 4, false, false, false}, {"uint64", 8, false, false, false},
 };
 
 inline constexpr const DTypeInfo& info(DType t) { return kDTypeInfo[static_cast<int>(t)]; }
@@ -43,18 +57,26 @@ inline constexpr DType complex_of(DType t) {
   return t == DType::Double || t == DType::ComplexDouble ? DType::ComplexDouble : DType::ComplexFloat;
 }
 
-template <class T> struct DTypeOf;
-#define FL_FORALL_DTYPES(X)                                                                                       \
-  X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(Half, ::fl::Half)      \
-  X(Float, float) X(Double, double) X(ComplexFloat, ::fl::Complex<float>) X(ComplexDouble, ::fl::Complex<double>)    \
-  X(Bool, ::fl::Bool) X(BFloat16, ::fl::BFloat16) X(UInt16, uint16_t) X(UInt32, uint32_t) X(UInt64, uint64_t)
-#define FL_MAP(E, T) template <> struct DTypeOf<T> { static constexpr DType value = DType::E; };
+template <class T>
+struct DTypeOf;
+#define FL_FORALL_DTYPES(X)                                                                                 \
+  X(UInt8, uint8_t)                                                                                         \
+  X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(Half, ::fl::Half) X(Float, float) \
+      X(Double, double) X(ComplexFloat, ::fl::Complex<float>) X(ComplexDouble, ::fl::Complex<double>)       \
+          X(Bool, ::fl::Bool) X(BFloat16, ::fl::BFloat16) X(UInt16, uint16_t) X(UInt32, uint32_t) X(UInt64, uint64_t)
+#define FL_MAP(E, T)                         \
+  template <>                                \
+  struct DTypeOf<T> {                        \
+    static constexpr DType value = DType::E; \
+  };
 FL_FORALL_DTYPES(FL_MAP)
 #undef FL_MAP
-template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 // Calls f.template operator()<T>() with the C++ type that stores `dtype`.
-template <class F> decltype(auto) visit_dtype(DType dtype, F&& f) {
+template <class F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
 #define FL_CASE(E, T) \
   case DType::E:      \

@@ -6,7 +6,21 @@
 
 namespace fl {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, OutOfMemory, Overflow, Attribute, Linalg, Key, Buffer, ZeroDivision, Assertion };
+enum class ErrorKind {
+  Runtime,
+  Type,
+  Value,
+  Index,
+  NotImplemented,
+  OutOfMemory,
+  Overflow,
+  Attribute,
+  Linalg,
+  Key,
+  Buffer,
+  ZeroDivision,
+  Assertion
+};
 
 class Error : public std::exception {
  public:
@@ -23,18 +37,20 @@ class Error : public std::exception {
 // A Python exception is set; unwind to the boundary and leave it as it is.
 class PythonError : public std::exception {};
 
-template <class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
   std::ostringstream out;
   out << std::boolalpha;
   (out << ... << parts);
   throw Error(kind, out.str());
 }
-template <class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
   fail(ErrorKind::Runtime, parts...);
 }
 // The parts are only put together when the condition does not hold.
-#define FL_CHECK(condition, ...)                               \
-  do {                                                         \
+#define FL_CHECK(condition, ...)                                    \
+  do {                                                              \
     if (__builtin_expect(!(condition), 0)) ::fl::fail(__VA_ARGS__); \
   } while (0)
 

@@ -36,23 +36,35 @@ struct Scalar {
   std::complex<double> to_complex() const {
     return is_complex() ? std::complex<double>(c[0], c[1]) : std::complex<double>(to_double(), 0.0);
   }
-  template <class T> T to() const {
-    if constexpr (std::is_same_v<T, Bool> || std::is_same_v<T, bool>) return T(to_bool());
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int());
-    else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>) return T(Complex<double>(to_complex().real(), to_complex().imag()));
-    else if constexpr (std::is_same_v<T, double>) return to_double();
-    else return T(static_cast<float>(to_double()));
+  template <class T>
+  T to() const {
+    if constexpr (std::is_same_v<T, Bool> || std::is_same_v<T, bool>)
+      return T(to_bool());
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(to_int());
+    else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)
+      return T(Complex<double>(to_complex().real(), to_complex().imag()));
+    else if constexpr (std::is_same_v<T, double>)
+      return to_double();
+    else
+      return T(static_cast<float>(to_double()));
   }
   Scalar operator-() const {
     switch (type) {
-      case Type::Float: return Scalar(-d);
-      case Type::Complex: return Scalar(-to_complex());
-      default: return Scalar(static_cast<int64_t>(0 - static_cast<uint64_t>(i)));
+      case Type::Float:
+        return Scalar(-d);
+      case Type::Complex:
+        return Scalar(-to_complex());
+      default:
+        return Scalar(static_cast<int64_t>(0 - static_cast<uint64_t>(i)));
     }
   }
   bool equals(double v) const { return is_complex() ? c[0] == v && c[1] == 0 : to_double() == v; }
   DType natural_dtype() const {
-    return type == Type::Bool ? DType::Bool : type == Type::Int ? DType::Int64 : type == Type::Float ? DType::Double : DType::ComplexDouble;
+    return type == Type::Bool    ? DType::Bool
+           : type == Type::Int   ? DType::Int64
+           : type == Type::Float ? DType::Double
+                                 : DType::ComplexDouble;
   }
 };
 

@@ -15,9 +15,10 @@ const Entry* Op::lookup() const {
 }
 
 void check_writable(const Tensor& t, const char* op) {
-  FL_CHECK(!may_overlap_itself(t), op, ": can't write in place into a tensor whose elements share memory (sizes ", shape_text(t.sizes()),
-           ", strides ", shape_text(t.strides()), ", as expand() makes it); clone() it first");
-  FL_CHECK(!t.storage()->read_only, op, ": can't write in place into read-only memory of another library; clone() it first");
+  FL_CHECK(!may_overlap_itself(t), op, ": can't write in place into a tensor whose elements share memory (sizes ",
+           shape_text(t.sizes()), ", strides ", shape_text(t.strides()), ", as expand() makes it); clone() it first");
+  FL_CHECK(!t.storage()->read_only, op,
+           ": can't write in place into read-only memory of another library; clone() it first");
   FL_CHECK(!(t->flags & kInference) || thread_state.inference, op,
            ": can't update an inference tensor in place outside inference mode; clone() it first");
 }
@@ -28,8 +29,10 @@ void check_devices(const Entry& entry, const Value* args) {
   const Argument* on_meta = nullptr;
   const Argument* elsewhere = nullptr;
   auto note = [&](const TensorObject* t, const Argument& a) {
-    if (t->flags & kMeta) on_meta = &a;
-    else if (t->ndim || !entry.pointwise) elsewhere = &a;  // pointwise ops take a number from anywhere
+    if (t->flags & kMeta)
+      on_meta = &a;
+    else if (t->ndim || !entry.pointwise)
+      elsewhere = &a;  // pointwise ops take a number from anywhere
   };
   for (size_t i = 0; i < n; i++) {
     if (args[i].is_tensor()) note(args[i].tensor, entry.schema.args[i]);
@@ -37,8 +40,8 @@ void check_devices(const Entry& entry, const Value* args) {
       for (uint32_t k = 0; k < args[i].length; k++)
         if (args[i].tensors[k]) note(args[i].tensors[k], entry.schema.args[i]);
   }
-  FL_CHECK(!on_meta || !elsewhere, entry.public_name, ": expected all tensors to be on the same device, but argument '", on_meta->name,
-           "' is on meta and '", elsewhere->name, "' isn't");
+  FL_CHECK(!on_meta || !elsewhere, entry.public_name, ": expected all tensors to be on the same device, but argument '",
+           on_meta->name, "' is on meta and '", elsewhere->name, "' isn't");
 }
 
 void bump_version(const Tensor& t) {
@@ -48,9 +51,10 @@ void bump_version(const Tensor& t) {
 
 void check_out(const Tensor& result, const Tensor& out, const char* op) {
   FL_CHECK(result, op, ": out= can't take a result that this call doesn't have");
-  FL_CHECK(result.is_meta() == out.is_meta(), op, ": expected out to be on ", device_text(result.device()), " like the result, got ", device_text(out.device()));
-  FL_CHECK(can_cast(result.dtype(), out.dtype()), op, ": the result type ", info(result.dtype()).name, " can't be cast to the type of out, ",
-           info(out.dtype()).name);
+  FL_CHECK(result.is_meta() == out.is_meta(), op, ": expected out to be on ", device_text(result.device()),
+           " like the result, got ", device_text(out.device()));
+  FL_CHECK(can_cast(result.dtype(), out.dtype()), op, ": the result type ", info(result.dtype()).name,
+           " can't be cast to the type of out, ", info(out.dtype()).name);
 }
 
 void resize_tensor(const Tensor& t, IntList sizes) {
@@ -76,10 +80,12 @@ void run_in_place(const Entry& entry, const Value* args) {
     entry.kernel(entry, args, &out);
   } else {
     Result r = entry.kernel(entry, args, nullptr);
-    FL_CHECK(equal(r.tensor.sizes(), self.sizes()), entry.public_name, "_: the result has sizes ", shape_text(r.tensor.sizes()),
-             ", which don't match those of the tensor written to, ", shape_text(self.sizes()));
-    FL_CHECK(can_cast(r.tensor.dtype(), self.dtype()), entry.public_name, "_: the result type ", info(r.tensor.dtype()).name,
-             " can't be cast to the type of the tensor written to, ", info(self.dtype()).name);
+    FL_CHECK(equal(r.tensor.sizes(), self.sizes()), entry.public_name, "_: the result has sizes ",
+             shape_text(r.tensor.sizes()), ", which don't match those of the tensor written to, ",
+             shape_text(self.sizes()));
+    FL_CHECK(can_cast(r.tensor.dtype(), self.dtype()), entry.public_name, "_: the result type ",
+             info(r.tensor.dtype()).name, " can't be cast to the type of the tensor written to, ",
+             info(self.dtype()).name);
     raw_copy(self, r.tensor);
   }
   bump_version(self);
@@ -97,19 +103,24 @@ bool takes_type_of_out(const Entry& entry, const Value* args, const Tensor& out,
   }
   if (dtype < 0) return false;
   std::copy(args, args + n, changed);
-  if (args[dtype].is_none()) changed[dtype] = Value(out.dtype());
-  else FL_CHECK(static_cast<DType>(args[dtype].i) == out.dtype(), entry.public_name, ": dtype ", info(static_cast<DType>(args[dtype].i)).name,
-                " does not match the dtype of out, ", info(out.dtype()).name);
+  if (args[dtype].is_none())
+    changed[dtype] = Value(out.dtype());
+  else
+    FL_CHECK(static_cast<DType>(args[dtype].i) == out.dtype(), entry.public_name, ": dtype ",
+             info(static_cast<DType>(args[dtype].i)).name, " does not match the dtype of out, ",
+             info(out.dtype()).name);
   if (device >= 0 && args[device].is_none()) changed[device] = Value(out.device());
   return true;
 }
 
 void refuse_overlap(const Entry& entry, const Value* args, const Tensor& out) {
   auto check = [&](const Tensor& t) {
-    FL_CHECK(!t.defined() || overlap(out, t) == Overlap::None, entry.public_name, ": out= shares memory with an argument; clone() one of them first");
+    FL_CHECK(!t.defined() || overlap(out, t) == Overlap::None, entry.public_name,
+             ": out= shares memory with an argument; clone() one of them first");
   };
   for (size_t i = 0; i < entry.schema.args.size(); i++) {
-    if (args[i].is_tensor()) check(borrow(args[i].tensor));
+    if (args[i].is_tensor())
+      check(borrow(args[i].tensor));
     else if (args[i].tag == Tag::TensorList)
       for (const Tensor& t : args[i].tensor_list()) check(t);
   }
@@ -142,7 +153,7 @@ void call_out(const Entry& entry, const Value* args, std::span<const Tensor> out
   bool recording = grad_enabled() && (layers & kRequiresGrad);
   if (layers & kMeta) check_devices(entry, args);
   for (const Tensor& o : outs) {
-    FL_CHECK(!(grad_enabled() && o.requires_grad()) , entry.public_name,
+    FL_CHECK(!(grad_enabled() && o.requires_grad()), entry.public_name,
              ": functions with out= don't support automatic differentiation, but one of the outputs requires grad");
     check_writable(o, entry.public_name.c_str());
     if (entry.out_apart) refuse_overlap(entry, args, o);
@@ -160,9 +171,9 @@ void call_out(const Entry& entry, const Value* args, std::span<const Tensor> out
   }
   Result r = entry.kernel(entry, args, nullptr);
   auto results = r.outputs();
-  FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, ": out= needs ", results.size(), " tensors, got ", outs.size());
-  for (size_t i = 0; i < outs.size(); i++)
-    check_out(results[i], outs[i], entry.public_name.c_str());
+  FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, ": out= needs ", results.size(),
+           " tensors, got ", outs.size());
+  for (size_t i = 0; i < outs.size(); i++) check_out(results[i], outs[i], entry.public_name.c_str());
   for (size_t i = 0; i < outs.size(); i++) {
     resize_tensor(outs[i], results[i].sizes());
     raw_copy(outs[i], results[i]);

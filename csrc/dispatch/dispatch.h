@@ -62,15 +62,23 @@ class Op {
     return *entry_;
   }
   // Arguments in the order of the schema; those left out take their defaults.
-  template <class... A> Result run(const A&... a) const {
+  template <class... A>
+  Result run(const A&... a) const {
     const Entry& e = entry();
     Value args[32] = {Value(a)...};
     for (size_t i = sizeof...(A); i < e.schema.args.size(); i++) args[i] = e.schema.args[i].default_value;
     return call(e, args);
   }
-  template <class... A> Tensor operator()(const A&... a) const { return std::move(run(a...).tensor); }
-  template <class... A> std::vector<Tensor> list(const A&... a) const { return std::move(run(a...).tensors); }
-  template <class... A> void in_place(const A&... a) const {
+  template <class... A>
+  Tensor operator()(const A&... a) const {
+    return std::move(run(a...).tensor);
+  }
+  template <class... A>
+  std::vector<Tensor> list(const A&... a) const {
+    return std::move(run(a...).tensors);
+  }
+  template <class... A>
+  void in_place(const A&... a) const {
     const Entry& e = entry();
     Value args[32] = {Value(a)...};
     for (size_t i = sizeof...(A); i < e.schema.args.size(); i++) args[i] = e.schema.args[i].default_value;

@@ -73,7 +73,9 @@ Define& Define::alias(const char* name) {
   return *this;
 }
 
-void declare_alias(const char* alias, const char* schema) { table().aliases.emplace_back(alias, parse_schema(schema).name); }
+void declare_alias(const char* alias, const char* schema) {
+  table().aliases.emplace_back(alias, parse_schema(schema).name);
+}
 
 void connect_entries() {
   auto aliases = std::move(table().aliases);
@@ -91,7 +93,8 @@ void connect_entries() {
 }
 
 void Define::check_arity(size_t n) {
-  FL_CHECK(n == entry_->schema.args.size(), "op ", entry_->id, ": its schema has ", entry_->schema.args.size(), " arguments, its kernel ", n);
+  FL_CHECK(n == entry_->schema.args.size(), "op ", entry_->id, ": its schema has ", entry_->schema.args.size(),
+           " arguments, its kernel ", n);
 }
 
 Define& Define::vjp(const char* saves, void (*f)(Vjp&)) {

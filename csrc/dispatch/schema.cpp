@@ -17,7 +17,8 @@ class Reader {
     std::string full = until("(");
     at_++;
     size_t dot = full.rfind('.');
-    static constexpr std::string_view kNamespaces[] = {"nn", "linalg", "special", "fft", "torch", "Tensor", "_C", "sparse", "_nn"};
+    static constexpr std::string_view kNamespaces[] = {"nn",     "linalg", "special", "fft", "torch",
+                                                       "Tensor", "_C",     "sparse",  "_nn"};
     bool is_namespace = false;
     if (dot != std::string::npos)
       for (auto n : kNamespaces) is_namespace |= full.substr(0, dot) == n;
@@ -69,23 +70,38 @@ class Reader {
       at_++;
       if (word() != "Scalar") bad("expected Tensor|Scalar");
       a.type = ArgType::TensorOrScalar;
-    } else if (type == "Tensor") a.type = ArgType::Tensor;
-    else if (type == "int") a.type = ArgType::Int;
-    else if (type == "float") a.type = ArgType::Float;
-    else if (type == "bool") a.type = ArgType::Bool;
-    else if (type == "Scalar") a.type = ArgType::Scalar;
-    else if (type == "str") a.type = ArgType::String;
-    else if (type == "dtype") a.type = ArgType::DType;
-    else if (type == "layout") a.type = ArgType::Layout;
-    else if (type == "device") a.type = ArgType::Device;
-    else if (type == "memory_format") a.type = ArgType::MemoryFormat;
-    else if (type == "Generator") a.type = ArgType::Generator;
-    else if (type == "any") a.type = ArgType::Any;
-    else bad("unknown type " + type);
+    } else if (type == "Tensor")
+      a.type = ArgType::Tensor;
+    else if (type == "int")
+      a.type = ArgType::Int;
+    else if (type == "float")
+      a.type = ArgType::Float;
+    else if (type == "bool")
+      a.type = ArgType::Bool;
+    else if (type == "Scalar")
+      a.type = ArgType::Scalar;
+    else if (type == "str")
+      a.type = ArgType::String;
+    else if (type == "dtype")
+      a.type = ArgType::DType;
+    else if (type == "layout")
+      a.type = ArgType::Layout;
+    else if (type == "device")
+      a.type = ArgType::Device;
+    else if (type == "memory_format")
+      a.type = ArgType::MemoryFormat;
+    else if (type == "Generator")
+      a.type = ArgType::Generator;
+    else if (type == "any")
+      a.type = ArgType::Any;
+    else
+      bad("unknown type " + type);
     if (peek() == '?') {
       at_++;
-      if (peek() == '[') a.element_optional = true;
-      else a.optional = true;
+      if (peek() == '[')
+        a.element_optional = true;
+      else
+        a.optional = true;
     }
     if (accept('[')) {
       while (std::isdigit(static_cast<unsigned char>(peek()))) a.repeat = a.repeat * 10 + (text_[at_++] - '0');
@@ -133,7 +149,8 @@ class Reader {
 
   std::string word() {
     std::string s;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) s += text_[at_++];
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      s += text_[at_++];
     return s;
   }
   std::string until(const char* stops) {
@@ -161,32 +178,51 @@ void make_default(Argument& a) {
   const std::string& t = a.default_text;
   if (!a.has_default || t == "None") return;
   switch (a.type) {
-    case ArgType::Bool: a.default_value = Value(t == "True"); break;
-    case ArgType::Int: a.default_value = Value(static_cast<int64_t>(std::stoll(t))); break;
-    case ArgType::Float: a.default_value = Value(t == "inf" ? INFINITY : t == "-inf" ? -INFINITY : t == "nan" ? NAN : std::stod(t)); break;
+    case ArgType::Bool:
+      a.default_value = Value(t == "True");
+      break;
+    case ArgType::Int:
+      a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
+      break;
+    case ArgType::Float:
+      a.default_value = Value(t == "inf" ? INFINITY : t == "-inf" ? -INFINITY : t == "nan" ? NAN : std::stod(t));
+      break;
     case ArgType::Scalar:
     case ArgType::TensorOrScalar:
-      if (t == "True" || t == "False") a.default_value = Value(t == "True");
-      else if (t == "inf" || t == "-inf") a.default_value = Value(t[0] == '-' ? -INFINITY : INFINITY);
-      else if (t.find_first_of(".e") == std::string::npos) a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
-      else a.default_value = Value(std::stod(t));
+      if (t == "True" || t == "False")
+        a.default_value = Value(t == "True");
+      else if (t == "inf" || t == "-inf")
+        a.default_value = Value(t[0] == '-' ? -INFINITY : INFINITY);
+      else if (t.find_first_of(".e") == std::string::npos)
+        a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
+      else
+        a.default_value = Value(std::stod(t));
       break;
     case ArgType::IntList:
       if (a.default_ints.empty() && t[0] != '[') a.default_ints.assign(std::max(a.repeat, 1), std::stoll(t));
       a.default_value = Value(IntList(a.default_ints.data(), a.default_ints.size()));
       break;
-    case ArgType::String: a.default_value = Value(std::string_view(t)); break;
+    case ArgType::String:
+      a.default_value = Value(std::string_view(t));
+      break;
     case ArgType::MemoryFormat:
       a.default_value = Value(t == "preserve_format" ? MemoryFormat::Preserve : MemoryFormat::Contiguous);
       break;
-    case ArgType::TensorList: a.default_value = Value(TensorList()); break;
-    case ArgType::Any:
-      if (t == "True" || t == "False") a.default_value = Value(t == "True");
-      else if (t.find_first_not_of("-0123456789") == std::string::npos) a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
-      else if (t.find_first_not_of("-0123456789.e") == std::string::npos) a.default_value = Value(std::stod(t));
-      else a.default_value = Value(std::string_view(t));
+    case ArgType::TensorList:
+      a.default_value = Value(TensorList());
       break;
-    default: fail("schema: argument ", a.name, " can't have the default ", t);
+    case ArgType::Any:
+      if (t == "True" || t == "False")
+        a.default_value = Value(t == "True");
+      else if (t.find_first_not_of("-0123456789") == std::string::npos)
+        a.default_value = Value(static_cast<int64_t>(std::stoll(t)));
+      else if (t.find_first_not_of("-0123456789.e") == std::string::npos)
+        a.default_value = Value(std::stod(t));
+      else
+        a.default_value = Value(std::string_view(t));
+      break;
+    default:
+      fail("schema: argument ", a.name, " can't have the default ", t);
   }
 }
 
@@ -209,23 +245,40 @@ void finish_schema(Schema& s) {
 
 const char* type_name(ArgType type) {
   switch (type) {
-    case ArgType::Tensor: return "Tensor";
-    case ArgType::TensorOrScalar: return "Tensor or number";
-    case ArgType::TensorList: return "tuple of Tensors";
-    case ArgType::Int: return "int";
-    case ArgType::IntList: return "tuple of ints";
-    case ArgType::Float: return "float";
-    case ArgType::FloatList: return "tuple of floats";
-    case ArgType::Bool: return "bool";
-    case ArgType::Scalar: return "Number";
-    case ArgType::ScalarList: return "tuple of numbers";
-    case ArgType::String: return "str";
-    case ArgType::DType: return "torch.dtype";
-    case ArgType::Layout: return "torch.layout";
-    case ArgType::Device: return "torch.device";
-    case ArgType::MemoryFormat: return "torch.memory_format";
-    case ArgType::Generator: return "torch.Generator";
-    case ArgType::Any: return "object";
+    case ArgType::Tensor:
+      return "Tensor";
+    case ArgType::TensorOrScalar:
+      return "Tensor or number";
+    case ArgType::TensorList:
+      return "tuple of Tensors";
+    case ArgType::Int:
+      return "int";
+    case ArgType::IntList:
+      return "tuple of ints";
+    case ArgType::Float:
+      return "float";
+    case ArgType::FloatList:
+      return "tuple of floats";
+    case ArgType::Bool:
+      return "bool";
+    case ArgType::Scalar:
+      return "Number";
+    case ArgType::ScalarList:
+      return "tuple of numbers";
+    case ArgType::String:
+      return "str";
+    case ArgType::DType:
+      return "torch.dtype";
+    case ArgType::Layout:
+      return "torch.layout";
+    case ArgType::Device:
+      return "torch.device";
+    case ArgType::MemoryFormat:
+      return "torch.memory_format";
+    case ArgType::Generator:
+      return "torch.Generator";
+    case ArgType::Any:
+      return "object";
   }
   return "object";
 }

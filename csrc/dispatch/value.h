@@ -10,7 +10,23 @@ namespace fl {
 class Generator;
 
 enum class Tag : uint8_t {
-  None, Tensor, Bool, Int, Float, Complex, IntList, FloatList, TensorList, ScalarList, String, DType, Layout, Device, MemoryFormat, Generator, Object,
+  None,
+  Tensor,
+  Bool,
+  Int,
+  Float,
+  Complex,
+  IntList,
+  FloatList,
+  TensorList,
+  ScalarList,
+  String,
+  DType,
+  Layout,
+  Device,
+  MemoryFormat,
+  Generator,
+  Object,
 };
 
 struct Value {
@@ -42,7 +58,10 @@ struct Value {
   Value(IntList v) : tag(Tag::IntList), length(static_cast<uint32_t>(v.size())), ints(v.data()) {}
   Value(const Dims& v) : Value(IntList(v)) {}
   Value(std::span<const double> v) : tag(Tag::FloatList), length(static_cast<uint32_t>(v.size())), floats(v.data()) {}
-  Value(TensorList v) : tag(Tag::TensorList), length(static_cast<uint32_t>(v.size())), tensors(reinterpret_cast<TensorObject* const*>(v.data())) {}
+  Value(TensorList v)
+      : tag(Tag::TensorList),
+        length(static_cast<uint32_t>(v.size())),
+        tensors(reinterpret_cast<TensorObject* const*>(v.data())) {}
   Value(const std::vector<Tensor>& v) : Value(TensorList(v)) {}
   Value(std::span<const Scalar> v) : tag(Tag::ScalarList), length(static_cast<uint32_t>(v.size())), scalars(v.data()) {}
   Value(std::string_view v) : tag(Tag::String), length(static_cast<uint32_t>(v.size())), chars(v.data()) {}
@@ -53,13 +72,26 @@ struct Value {
   Value(Generator* v) : tag(v ? Tag::Generator : Tag::None), generator(v) {}
   Value(const Scalar& s) : i(0) {
     switch (s.type) {
-      case Scalar::Type::Bool: tag = Tag::Bool; i = s.i; break;
-      case Scalar::Type::Int: tag = Tag::Int; i = s.i; break;
-      case Scalar::Type::Float: tag = Tag::Float; d = s.d; break;
-      case Scalar::Type::Complex: tag = Tag::Complex; c = reinterpret_cast<const std::complex<double>*>(s.c); break;
+      case Scalar::Type::Bool:
+        tag = Tag::Bool;
+        i = s.i;
+        break;
+      case Scalar::Type::Int:
+        tag = Tag::Int;
+        i = s.i;
+        break;
+      case Scalar::Type::Float:
+        tag = Tag::Float;
+        d = s.d;
+        break;
+      case Scalar::Type::Complex:
+        tag = Tag::Complex;
+        c = reinterpret_cast<const std::complex<double>*>(s.c);
+        break;
     }
   }
-  template <class T> Value(const std::optional<T>& v) : Value() {
+  template <class T>
+  Value(const std::optional<T>& v) : Value() {
     if (v) *this = Value(*v);
   }
 
@@ -68,10 +100,14 @@ struct Value {
   bool is_number() const { return tag == Tag::Bool || tag == Tag::Int || tag == Tag::Float || tag == Tag::Complex; }
   Scalar scalar() const {
     switch (tag) {
-      case Tag::Bool: return Scalar(i != 0);
-      case Tag::Int: return Scalar(i);
-      case Tag::Float: return Scalar(d);
-      default: return Scalar(*c);
+      case Tag::Bool:
+        return Scalar(i != 0);
+      case Tag::Int:
+        return Scalar(i);
+      case Tag::Float:
+        return Scalar(d);
+      default:
+        return Scalar(*c);
     }
   }
   double to_double() const { return tag == Tag::Float ? d : tag == Tag::Complex ? c->real() : static_cast<double>(i); }
@@ -94,7 +130,11 @@ struct Result {
   Result(Kind k, std::vector<Tensor> v) : kind(k), tensors(std::move(v)) {}
   Result(const Result&) = delete;
   Result(Result&& o) noexcept
-      : kind(o.kind), tensor(std::move(o.tensor)), tensors(std::move(o.tensors)), number(o.number), object(std::exchange(o.object, nullptr)) {}
+      : kind(o.kind),
+        tensor(std::move(o.tensor)),
+        tensors(std::move(o.tensors)),
+        number(o.number),
+        object(std::exchange(o.object, nullptr)) {}
   Result& operator=(Result&& o) noexcept {
     kind = o.kind;
     tensor = std::move(o.tensor);

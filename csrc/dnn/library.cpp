@@ -53,7 +53,8 @@ void* open_library() {
 }  // namespace
 
 void load_library() {
-  // Not std::call_once: it would need libstdc++ in the static TLS block, which is too late once another module loaded it.
+  // Not std::call_once: it would need libstdc++ in the static TLS block, which is too late once another module loaded
+  // it.
   static const bool loaded = [] {
     void* library = open_library();
     if (!library) throw std::runtime_error(std::string("oneDNN could not be loaded: ") + dlerror());

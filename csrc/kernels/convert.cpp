@@ -7,29 +7,35 @@ namespace fl {
 namespace FL_ISA {
 namespace {
 
-template <class From, class To> void convert(const char* from, char* to, int64_t n) {
+template <class From, class To>
+void convert(const char* from, char* to, int64_t n) {
   convert_array(reinterpret_cast<const From*>(from), reinterpret_cast<To*>(to), n);
 }
 
-template <int bytes> struct Block {
+template <int bytes>
+struct Block {
   char b[bytes];
 };
-template <class T> void gather(const char* from, int64_t stride, char* to, int64_t n) {
+template <class T>
+void gather(const char* from, int64_t stride, char* to, int64_t n) {
   T* out = reinterpret_cast<T*>(to);
   for (int64_t i = 0; i < n; i++) out[i] = *reinterpret_cast<const T*>(from + i * stride);
 }
-template <class T> void scatter(const char* from, char* to, int64_t stride, int64_t n) {
+template <class T>
+void scatter(const char* from, char* to, int64_t stride, int64_t n) {
   const T* in = reinterpret_cast<const T*>(from);
   for (int64_t i = 0; i < n; i++) *reinterpret_cast<T*>(to + i * stride) = in[i];
 }
-template <class T> void fill(const char* value, char* to, int64_t n) {
+template <class T>
+void fill(const char* value, char* to, int64_t n) {
   T v = *reinterpret_cast<const T*>(value);
   T* out = reinterpret_cast<T*>(to);
   for (int64_t i = 0; i < n; i++) out[i] = v;
 }
 
 // Square blocks keep both sides in the cache: rows of the result are written whole.
-template <class T> void transpose(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows, int64_t columns) {
+template <class T>
+void transpose(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows, int64_t columns) {
   constexpr int64_t kBlock = sizeof(T) >= 8 ? 8 : 16;
   for (int64_t i0 = 0; i0 < rows; i0 += kBlock) {
     int64_t i1 = i0 + kBlock < rows ? i0 + kBlock : rows;
@@ -41,7 +47,8 @@ template <class T> void transpose(const char* from, int64_t from_stride, char* t
           const T* in = reinterpret_cast<const T*>(from + (j0 + j) * from_stride) + i0;
           for (int64_t i = 0; i < kBlock; i++) block[i][j] = in[i];
         }
-        for (int64_t i = 0; i < kBlock; i++) memcpy(to + (i0 + i) * to_stride + j0 * sizeof(T), block[i], sizeof(block[i]));
+        for (int64_t i = 0; i < kBlock; i++)
+          memcpy(to + (i0 + i) * to_stride + j0 * sizeof(T), block[i], sizeof(block[i]));
       } else {
         for (int64_t i = i0; i < i1; i++) {
           T* out = reinterpret_cast<T*>(to + i * to_stride);
@@ -74,7 +81,8 @@ struct Wide {
   uint64_t a, b;
 };
 
-template <class From> void fill_row(void (**row)(const char*, char*, int64_t)) {
+template <class From>
+void fill_row(void (**row)(const char*, char*, int64_t)) {
 #define TO(E, T) row[static_cast<int>(DType::E)] = convert<From, T>;
   FL_FORALL_DTYPES(TO)
 #undef TO
@@ -86,14 +94,15 @@ bool install() {
 #define ROW(E, T) fill_row<T>(k.convert[static_cast<int>(DType::E)]);
   FL_FORALL_DTYPES(ROW)
 #undef ROW
-#define SIZE(i, T)          \
+#define SIZE(i, T)           \
   k.gather[i] = gather<T>;   \
   k.scatter[i] = scatter<T>; \
   k.fill[i] = fill<T>;       \
   k.transpose[i] = transpose<T>;
-  SIZE(0, uint8_t) SIZE(1, uint16_t) SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
+  SIZE(0, uint8_t)
+  SIZE(1, uint16_t) SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
 #undef SIZE
-  k.stream = stream;
+      k.stream = stream;
   return true;
 }
 const bool installed = install();

@@ -162,7 +162,8 @@ bool install() {
   pool_kernels.average_back[static_cast<int>(DType::E)] = average_back<T>;                   \
   pool_kernels.average_back_channels_last[static_cast<int>(DType::E)] = average_back_channels_last<T>;
   INSTALL(Float, float)
-  INSTALL(Double, double) INSTALL(Int64, int64_t)
+  INSTALL(Double, double)
+  INSTALL(Int64, int64_t)
 #undef INSTALL
       return true;
 }

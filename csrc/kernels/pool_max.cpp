@@ -167,10 +167,10 @@ bool install() {
   pool_kernels.max[static_cast<int>(DType::E)] = max_planes<T>; \
   pool_kernels.max_channels_last[static_cast<int>(DType::E)] = max_channels_last<T>;
   INSTALL(Float, float)
-  INSTALL(Double, double) INSTALL(Int64, int64_t) INSTALL(Int32, int32_t) INSTALL(Int16, int16_t) INSTALL(Int8, int8_t)
-      INSTALL(UInt8, uint8_t)
+  INSTALL(Double, double)
+  INSTALL(Int64, int64_t) INSTALL(Int32, int32_t) INSTALL(Int16, int16_t) INSTALL(Int8, int8_t) INSTALL(UInt8, uint8_t)
 #undef INSTALL
-          return true;
+      return true;
 }
 const bool installed = install();
 

@@ -11,7 +11,8 @@
 namespace fl {
 namespace FL_ISA {
 
-inline constexpr int64_t kLargestDegree = 10'000'000;  // beyond it nothing is left of the digits, and the loop has no end
+inline constexpr int64_t kLargestDegree =
+    10'000'000;  // beyond it nothing is left of the digits, and the loop has no end
 
 // p(k + 1) = step(k, p(k), p(k - 1)) from p(0) = 1 and p(1) = first.
 template <class Step>
@@ -39,7 +40,8 @@ inline double chebyshev_u(double x, int64_t n) {
   if (std::fabs(x) == 1) return x > 0 || n % 2 == 0 ? double(n) + 1 : -(double(n) + 1);
   if (n > 8 && std::fabs(x) < 1) {
     double angle = std::acos(x), sine = std::sin(angle);
-    return sine != 0 ? std::sin((double(n) + 1) * angle) / sine : (double(n) + 1) * std::cos((double(n) + 1) * angle) / x;
+    return sine != 0 ? std::sin((double(n) + 1) * angle) / sine
+                     : (double(n) + 1) * std::cos((double(n) + 1) * angle) / x;
   }
   return recur(n, 2 * x, [x](double, double p, double q) { return 2 * x * p - q; });
 }
@@ -76,7 +78,8 @@ inline double legendre_p(double x, int64_t n) {
 
 template <class T, class F>
 inline Vec<T> polynomial_lanes(F f, Vec<T> x, Vec<T> n) {
-  return map_lanes([f](T a, T degree) { return degree != degree ? T(degree) : T(f(double(a), int64_t(degree))); }, x, n);
+  return map_lanes([f](T a, T degree) { return degree != degree ? T(degree) : T(f(double(a), int64_t(degree))); }, x,
+                   n);
 }
 
 // Airy's Ai. Right of 2 by the integral (DLMF 9.6.2 with 10.32.9), whose integrand falls so fast that the trapezoidal
@@ -90,7 +93,8 @@ inline double airy_ai(double x) {
   if (x > 2) {
     double z = 2 * x * std::sqrt(x) / 3, sum = 0.5, step = 0.0625;
     for (int i = 1; i < 200; i++) {
-      double t = i * step, excess = 2 * std::sinh(t / 2) * std::sinh(t / 2), term = std::exp(-z * excess) * std::cosh(t / 3);
+      double t = i * step, excess = 2 * std::sinh(t / 2) * std::sinh(t / 2),
+             term = std::exp(-z * excess) * std::cosh(t / 3);
       sum += term;
       if (term < 1e-18 * sum) break;
     }
@@ -104,7 +108,8 @@ inline double airy_ai(double x) {
       f += f_term;
       g += g_term;
     }
-    return static_cast<double>(0.355028053887817239260063186004183177L * f - 0.258819403792806798405183560189203963L * g);
+    return static_cast<double>(0.355028053887817239260063186004183177L * f -
+                               0.258819403792806798405183560189203963L * g);
   }
   double a = -x, root = std::sqrt(a), z = 2 * a * root / 3, cosine_sum = 0, sine_sum = 0, u = 1, least = 1;
   for (int k = 0; k < 40; k++) {

@@ -16,8 +16,8 @@
 namespace fl {
 namespace {
 
-// Classes are multiples of 64 up to 512, then powers of two and the three quarters between them: past 512 at most a fifth of a
-// block is unused.
+// Classes are multiples of 64 up to 512, then powers of two and the three quarters between them: past 512 at most a
+// fifth of a block is unused.
 constexpr int kClasses = 8 + 4 * 7;
 constexpr size_t kPerClassBytes = 1 << 20;
 constexpr size_t kHuge = 2 << 20;
@@ -184,7 +184,8 @@ void* allocate_block(size_t bytes, size_t* capacity) {
 }
 
 void free_block(void* block, size_t capacity) {
-  allocated.store(allocated.load(std::memory_order_relaxed) - static_cast<int64_t>(capacity), std::memory_order_relaxed);
+  allocated.store(allocated.load(std::memory_order_relaxed) - static_cast<int64_t>(capacity),
+                  std::memory_order_relaxed);
   if (capacity <= kSmallLimit) {
     int c = class_of(capacity);
     if (thread_cache.count[c] * capacity < kPerClassBytes) {

@@ -1,8 +1,8 @@
 // The caching allocator of CPU memory.
 //
-// Small blocks (up to 64 KiB) come from per-thread free lists of fixed size classes. Large blocks are kept after use and
-// handed out again, since on fresh pages a memory-bound op spends most of its time in page faults; they are aligned to and
-// backed by huge pages where the system has them. What stays unused is given back by age and by total size.
+// Small blocks (up to 64 KiB) come from per-thread free lists of fixed size classes. Large blocks are kept after use
+// and handed out again, since on fresh pages a memory-bound op spends most of its time in page faults; they are aligned
+// to and backed by huge pages where the system has them. What stays unused is given back by age and by total size.
 #pragma once
 #include <cstddef>
 #include <cstdint>

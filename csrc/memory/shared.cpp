@@ -48,14 +48,17 @@ int shared_descriptor(const Storage* s) {
 
 void share_storage(Storage* s) {
   if (is_shared(s) || s->device.type != DeviceType::CPU) return;
-  FL_CHECK(s->resizable, "share_memory_: this storage belongs to memory of another library (NumPy, DLPack, a buffer) and can't be moved; clone() it first");
+  FL_CHECK(s->resizable,
+           "share_memory_: this storage belongs to memory of another library (NumPy, DLPack, a buffer) and can't be "
+           "moved; clone() it first");
   int descriptor = memfd_create("tensor", MFD_CLOEXEC);
   FL_CHECK(descriptor >= 0, "share_memory_: can't make shared memory: ", std::strerror(errno));
   // Reserved now: running out of memory later would end the process.
   int error = s->bytes ? posix_fallocate(descriptor, 0, s->bytes) : 0;
   if (error) {
     close(descriptor);
-    fail(ErrorKind::OutOfMemory, "share_memory_: can't reserve ", s->bytes, " bytes of shared memory: ", std::strerror(error));
+    fail(ErrorKind::OutOfMemory, "share_memory_: can't reserve ", s->bytes,
+         " bytes of shared memory: ", std::strerror(error));
   }
   SharedFile* file = map(descriptor, s->bytes);
   if (s->bytes) std::memcpy(file->start, s->data, s->bytes);
@@ -68,7 +71,8 @@ void share_storage(Storage* s) {
 
 Storage* open_shared(int descriptor, int64_t bytes) {
   struct stat about;
-  FL_CHECK(bytes >= 0 && fstat(descriptor, &about) == 0 && about.st_size >= bytes, "shared memory: descriptor ", descriptor, " has no ", bytes, " bytes");
+  FL_CHECK(bytes >= 0 && fstat(descriptor, &about) == 0 && about.st_size >= bytes, "shared memory: descriptor ",
+           descriptor, " has no ", bytes, " bytes");
   int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   FL_CHECK(own >= 0, "shared memory: can't keep descriptor ", descriptor, ": ", std::strerror(errno));
   SharedFile* file = map(own, bytes);

@@ -1,5 +1,5 @@
-// Storages that several processes look at: anonymous files mapped into memory. A descriptor of such a file can travel to
-// another process, which maps the same pages.
+// Storages that several processes look at: anonymous files mapped into memory. A descriptor of such a file can travel
+// to another process, which maps the same pages.
 #pragma once
 #include "memory/storage.h"
 

@@ -38,7 +38,8 @@ Storage* new_storage(int64_t bytes, Device device) {
     return s;
   }
   if (device.type != DeviceType::CPU) {
-    FL_CHECK(device.type != DeviceType::CUDA, ErrorKind::Assertion, "Torch not compiled with CUDA enabled: this build has the devices cpu and meta");
+    FL_CHECK(device.type != DeviceType::CUDA, ErrorKind::Assertion,
+             "Torch not compiled with CUDA enabled: this build has the devices cpu and meta");
     fail("this build has no device \"", device_text(device), "\": use cpu or meta");
   }
   if (bytes + static_cast<int64_t>(kHeader) <= static_cast<int64_t>(kSmallLimit)) {
@@ -69,7 +70,9 @@ Storage* adopt_storage(void* data, int64_t bytes, void* owner, void (*release)(S
 }
 
 void resize_storage(Storage* s, int64_t bytes) {
-  FL_CHECK(s->resizable, "resize: this storage belongs to memory of another library (NumPy, DLPack, a buffer) or to several processes, and can't be resized");
+  FL_CHECK(s->resizable,
+           "resize: this storage belongs to memory of another library (NumPy, DLPack, a buffer) or to several "
+           "processes, and can't be resized");
   if (s->device.type == DeviceType::Meta) {
     s->bytes = bytes;
     return;

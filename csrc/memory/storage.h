@@ -14,10 +14,10 @@ struct Storage {
   uint32_t writes;   // every write, also through `.data`: what caches of derived data are keyed by
   Device device;
   bool resizable, read_only;
-  char* data;        // null on the meta device
+  char* data;  // null on the meta device
   int64_t bytes;
-  size_t header;     // capacity of the block this header stands in, with small data behind it
-  size_t capacity;   // of the separate block at `data`, if it has one
+  size_t header;              // capacity of the block this header stands in, with small data behind it
+  size_t capacity;            // of the separate block at `data`, if it has one
   void (*release)(Storage*);  // how `data` is given back; null: it stands behind this header
   void* owner;                // for foreign memory: what keeps it alive
   void* cache;                // data derived from the bytes, valid for one value of `writes`

@@ -53,7 +53,8 @@ bool noise_for(const Tensor& input, double p, bool train, const Variant& variant
   return true;
 }
 
-template <const Variant& variant> Tensor dropped(const Tensor& input, double p, bool train) {
+template <const Variant& variant>
+Tensor dropped(const Tensor& input, double p, bool train) {
   Tensor scale, shift;
   if (!noise_for(input, p, train, variant, &scale, &shift)) return input;
   Tensor r = input * scale;
@@ -68,11 +69,14 @@ void drop_in_place(const Tensor& input, double p, bool train, const Variant& var
 }
 
 constexpr Variant kDropout{"dropout", false, false}, kAlphaDropout{"alpha_dropout", false, true};
-constexpr Variant kFeatureDropout{"feature_dropout", true, false}, kFeatureAlphaDropout{"feature_alpha_dropout", true, true};
+constexpr Variant kFeatureDropout{"feature_dropout", true, false},
+    kFeatureAlphaDropout{"feature_alpha_dropout", true, true};
 
 // The form of nn.functional.
-template <const Variant& variant> Tensor functional(const Tensor& input, double p, bool training, bool in_place) {
-  FL_CHECK(p >= 0 && p <= 1, ErrorKind::Value, variant.name, ": dropout probability has to be between 0 and 1, but got ", p);
+template <const Variant& variant>
+Tensor functional(const Tensor& input, double p, bool training, bool in_place) {
+  FL_CHECK(p >= 0 && p <= 1, ErrorKind::Value, variant.name,
+           ": dropout probability has to be between 0 and 1, but got ", p);
   if (!in_place) return dropped<variant>(input, p, training);
   drop_in_place(input, p, training, variant);
   return input;
@@ -92,27 +96,44 @@ std::tuple<Tensor, Tensor> native_dropout_op(const Tensor& input, double p, std:
 }
 
 const Declare ops([] {
-  Define("torch.dropout(Tensor input, float p, bool train) -> Tensor").composite<dropped<kDropout>>().in_place()
+  Define("torch.dropout(Tensor input, float p, bool train) -> Tensor")
+      .composite<dropped<kDropout>>()
+      .in_place()
       .doc("Sets elements to zero with probability p while training and scales the others by 1 / (1 - p).");
-  Define("torch.alpha_dropout(Tensor input, float p, bool train) -> Tensor").composite<dropped<kAlphaDropout>>().in_place()
+  Define("torch.alpha_dropout(Tensor input, float p, bool train) -> Tensor")
+      .composite<dropped<kAlphaDropout>>()
+      .in_place()
       .doc("Dropout that keeps the mean and variance of what selu gives.");
-  Define("torch.feature_dropout(Tensor input, float p, bool train) -> Tensor").composite<dropped<kFeatureDropout>>().in_place()
+  Define("torch.feature_dropout(Tensor input, float p, bool train) -> Tensor")
+      .composite<dropped<kFeatureDropout>>()
+      .in_place()
       .doc("Dropout of whole channels: of input[i, j].");
-  Define("torch.feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor").composite<dropped<kFeatureAlphaDropout>>().in_place()
+  Define("torch.feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor")
+      .composite<dropped<kFeatureAlphaDropout>>()
+      .in_place()
       .doc("Alpha dropout of whole channels: of input[i, j].");
-  Define("torch.native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)").kernel<native_dropout_op>().constant_outputs(2)
-      .vjp("result1", [](Vjp& v) {
-        bool trained = v.value(2).is_none() || v.flag(2);
-        double p = v.number(1);
-        if (v.needs(0)) v.set(0, trained ? v.grad() * v.output(1) * (p == 1 ? 0.0 : 1 / (1 - p)) : v.grad());
-      })
+  Define("torch.native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+      .kernel<native_dropout_op>()
+      .constant_outputs(2)
+      .vjp("result1",
+           [](Vjp& v) {
+             bool trained = v.value(2).is_none() || v.flag(2);
+             double p = v.number(1);
+             if (v.needs(0)) v.set(0, trained ? v.grad() * v.output(1) * (p == 1 ? 0.0 : 1 / (1 - p)) : v.grad());
+           })
       .doc("Dropout and the mask of the elements it kept.");
-  Define("nn.dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor").composite<functional<kDropout>>().returns_self()
+  Define("nn.dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor")
+      .composite<functional<kDropout>>()
+      .returns_self()
       .doc("Sets elements to zero with probability p while training and scales the others by 1 / (1 - p).");
-  Define("nn.alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor").composite<functional<kAlphaDropout>>().returns_self()
+  Define("nn.alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor")
+      .composite<functional<kAlphaDropout>>()
+      .returns_self()
       .doc("Dropout that keeps the mean and variance of what selu gives.");
   Define("nn.feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor")
-      .composite<functional<kFeatureAlphaDropout>>().returns_self().doc("Alpha dropout of whole channels: of input[i, j].");
+      .composite<functional<kFeatureAlphaDropout>>()
+      .returns_self()
+      .doc("Alpha dropout of whole channels: of input[i, j].");
 });
 
 }  // namespace

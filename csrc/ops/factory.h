@@ -7,8 +7,10 @@
 namespace fl {
 
 // The options as schemas write them and as kernels take them.
-#define FL_FACTORY_OPTIONS "dtype? dtype=None, layout? layout=None, device? device=None, bool requires_grad=False, bool pin_memory=False"
-#define FL_FACTORY_PARAMETERS std::optional<DType> dtype, const Value &layout, std::optional<Device> device, bool requires_grad, bool pin_memory
+#define FL_FACTORY_OPTIONS \
+  "dtype? dtype=None, layout? layout=None, device? device=None, bool requires_grad=False, bool pin_memory=False"
+#define FL_FACTORY_PARAMETERS \
+  std::optional<DType> dtype, const Value &layout, std::optional<Device> device, bool requires_grad, bool pin_memory
 #define FL_FACTORY_ARGUMENTS dtype, layout, device, requires_grad, pin_memory
 
 struct FactoryOptions {
@@ -22,8 +24,10 @@ struct FactoryOptions {
   }
 };
 
-inline FactoryOptions factory_options(FL_FACTORY_PARAMETERS, DType otherwise, Device otherwise_on = thread_state.default_device) {
-  FL_CHECK(layout.is_none() || layout.i == 0, "factory functions: only dense tensors (layout=torch.strided) are supported");
+inline FactoryOptions factory_options(FL_FACTORY_PARAMETERS, DType otherwise,
+                                      Device otherwise_on = thread_state.default_device) {
+  FL_CHECK(layout.is_none() || layout.i == 0,
+           "factory functions: only dense tensors (layout=torch.strided) are supported");
   FL_CHECK(!pin_memory, "pin_memory=True needs an accelerator, and this build has none");
   return {dtype.value_or(otherwise), device.value_or(otherwise_on), requires_grad};
 }

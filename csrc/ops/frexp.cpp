@@ -19,7 +19,8 @@ std::tuple<Tensor, Tensor> frexp_op(const Tensor& input) {
       T* to = mantissa.data<T>();
       for (int64_t i = 0, n = x.numel(); i < n; i++) {
         int e = 0;
-        to[i] = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(std::frexp(static_cast<double>(from[i]), &e)));
+        to[i] = T(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(
+            std::frexp(static_cast<double>(from[i]), &e)));
         exponents[i] = e;
       }
     }
@@ -28,11 +29,17 @@ std::tuple<Tensor, Tensor> frexp_op(const Tensor& input) {
 }
 
 const Declare ops([] {
-  Define("frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)").kernel<frexp_op>().out().constant_outputs(2)
-      .vjp("result1", [](Vjp& v) {
-        if (v.needs(0)) v.set(0, v.grad() * exp2(to_dtype(-v.output(1), v.grad().dtype())));
-      })
-      .doc("input as mantissa * 2^exponent, the mantissa's size in [0.5, 1).\n\n>>> torch.frexp(torch.tensor([8.0])).exponent\ntensor([4], dtype=torch.int32)");
+  Define("frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)")
+      .kernel<frexp_op>()
+      .out()
+      .constant_outputs(2)
+      .vjp("result1",
+           [](Vjp& v) {
+             if (v.needs(0)) v.set(0, v.grad() * exp2(to_dtype(-v.output(1), v.grad().dtype())));
+           })
+      .doc(
+          "input as mantissa * 2^exponent, the mantissa's size in [0.5, 1).\n\n>>> "
+          "torch.frexp(torch.tensor([8.0])).exponent\ntensor([4], dtype=torch.int32)");
 });
 
 }  // namespace

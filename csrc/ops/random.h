@@ -33,7 +33,8 @@ inline Tensor reordered(const Tensor& t, const SmallVector<int, 8>& order) {
 }
 
 // Calls fill(pointer, count) so that the elements of `t` get its numbers in the order they lie in memory.
-template <class F> void fill_in_memory_order(const Tensor& t, F fill) {
+template <class F>
+void fill_in_memory_order(const Tensor& t, F fill) {
   if (t.is_meta() || t.numel() == 0) return;
   if (t.is_contiguous()) return fill(t.bytes(), t.numel());
   Tensor ordered = reordered(t, memory_order(t));

@@ -1,7 +1,8 @@
 // How samples of the gamma and Dirichlet distributions move with the distributions' parameters.
 //
-// A sample x with distribution function F(x; a) and density f moves, at a fixed probability, by dx/da = -(dF/da) / f. F is the
-// density times a series of positive terms, so that the density cancels and only the series and its derivative are summed.
+// A sample x with distribution function F(x; a) and density f moves, at a fixed probability, by dx/da = -(dF/da) / f. F
+// is the density times a series of positive terms, so that the density cancels and only the series and its derivative
+// are summed.
 #include <cmath>
 
 #include "autograd/record.h"
@@ -59,12 +60,15 @@ double beta_derivative(double x, double a, double b) {
   return (x / b) * ((std::log(x) + total - digamma_of(a)) * sum + slope);
 }
 
-template <class F> Tensor elementwise(std::initializer_list<const Tensor*> inputs, const char* op, F f) {
+template <class F>
+Tensor elementwise(std::initializer_list<const Tensor*> inputs, const char* op, F f) {
   DType dtype = (*inputs.begin())->dtype();
-  FL_CHECK(dtype == DType::Float || dtype == DType::Double, ErrorKind::NotImplemented, op, ": not implemented for ", info(dtype).name);
+  FL_CHECK(dtype == DType::Float || dtype == DType::Double, ErrorKind::NotImplemented, op, ": not implemented for ",
+           info(dtype).name);
   Dims sizes;
   for (const Tensor* t : inputs) {
-    FL_CHECK(t->dtype() == dtype, op, ": expected tensors of one dtype, got ", info(dtype).name, " and ", info(t->dtype()).name);
+    FL_CHECK(t->dtype() == dtype, op, ": expected tensors of one dtype, got ", info(dtype).name, " and ",
+             info(t->dtype()).name);
     sizes = t == *inputs.begin() ? Dims(t->sizes()) : broadcast(sizes, t->sizes(), op);
   }
   Tensor r = empty(sizes, dtype, (*inputs.begin())->device());
@@ -77,22 +81,27 @@ template <class F> Tensor elementwise(std::initializer_list<const Tensor*> input
   }
   Tensor values = empty(sizes, DType::Double);
   for (int64_t i = 0; i < values.numel(); i++)
-    values.data<double>()[i] = f(dense[0].data<double>()[i], dense[1].data<double>()[i], k > 2 ? dense[2].data<double>()[i] : 0.0);
+    values.data<double>()[i] =
+        f(dense[0].data<double>()[i], dense[1].data<double>()[i], k > 2 ? dense[2].data<double>()[i] : 0.0);
   raw_copy(r, values);
   return r;
 }
 
 Tensor standard_gamma_grad(const Tensor& self, const Tensor& output) {
-  return elementwise({&self, &output}, "_standard_gamma_grad", [](double a, double x, double) { return gamma_derivative(a, x); });
+  return elementwise({&self, &output}, "_standard_gamma_grad",
+                     [](double a, double x, double) { return gamma_derivative(a, x); });
 }
 Tensor dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total) {
-  return elementwise({&x, &alpha, &total}, "_dirichlet_grad", [](double x, double a, double total) { return beta_derivative(x, a, total - a); });
+  return elementwise({&x, &alpha, &total}, "_dirichlet_grad",
+                     [](double x, double a, double total) { return beta_derivative(x, a, total - a); });
 }
 
 const Declare ops([] {
-  Define("torch._standard_gamma_grad(Tensor self, Tensor output) -> Tensor").kernel<standard_gamma_grad>()
+  Define("torch._standard_gamma_grad(Tensor self, Tensor output) -> Tensor")
+      .kernel<standard_gamma_grad>()
       .doc("How gamma samples move with their concentrations.");
-  Define("torch._dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor").kernel<dirichlet_grad>()
+  Define("torch._dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor")
+      .kernel<dirichlet_grad>()
       .doc("How parts x of Dirichlet samples move with their concentrations alpha, which add up to total.");
 });
 

@@ -13,10 +13,11 @@ struct Format {
   DType dtype;
 };
 // Of the struct module, with NumPy's Z for complex; native sizes on LP64.
-constexpr Format kFormats[] = {{"?", DType::Bool},    {"b", DType::Int8},   {"B", DType::UInt8},  {"h", DType::Int16},       {"H", DType::UInt16},
-                               {"i", DType::Int32},   {"I", DType::UInt32}, {"l", DType::Int64},  {"L", DType::UInt64},      {"q", DType::Int64},
-                               {"Q", DType::UInt64},  {"e", DType::Half},   {"f", DType::Float},  {"d", DType::Double},      {"Zf", DType::ComplexFloat},
-                               {"Zd", DType::ComplexDouble}};
+constexpr Format kFormats[] = {
+    {"?", DType::Bool},   {"b", DType::Int8},   {"B", DType::UInt8},         {"h", DType::Int16},
+    {"H", DType::UInt16}, {"i", DType::Int32},  {"I", DType::UInt32},        {"l", DType::Int64},
+    {"L", DType::UInt64}, {"q", DType::Int64},  {"Q", DType::UInt64},        {"e", DType::Half},
+    {"f", DType::Float},  {"d", DType::Double}, {"Zf", DType::ComplexFloat}, {"Zd", DType::ComplexDouble}};
 
 std::optional<DType> dtype_of_format(const char* format) {
   if (!format) return DType::UInt8;
@@ -83,7 +84,8 @@ PyObject* from_buffer(PyObject*, PyObject* args) {
     PyObject *o, *dtype;
     long long count, offset;
     if (!PyArg_ParseTuple(args, "OOLL", &o, &dtype, &count, &offset)) return nullptr;
-    FL_CHECK(is_dtype(dtype), ErrorKind::Type, "frombuffer(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
+    FL_CHECK(is_dtype(dtype), ErrorKind::Type, "frombuffer(): argument 'dtype' must be torch.dtype, not ",
+             Py_TYPE(dtype)->tp_name);
     return to_python(tensor_from_buffer(o, dtype_of_object(dtype), count, offset, "frombuffer"));
   });
 }
@@ -101,9 +103,12 @@ void add_buffer_slots(std::vector<PyType_Slot>& slots) {
 
 bool is_array(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
-  if (t == &PyList_Type || t == &PyTuple_Type || PyLong_Check(o) || PyFloat_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyByteArray_Check(o)) return false;
+  if (t == &PyList_Type || t == &PyTuple_Type || PyLong_Check(o) || PyFloat_Check(o) || PyUnicode_Check(o) ||
+      PyBytes_Check(o) || PyByteArray_Check(o))
+    return false;
   static PyObject* name = PyUnicode_InternFromString("__array_interface__");
-  return _PyType_Lookup(t, name) != nullptr && PyObject_CheckBuffer(o) && std::strncmp(t->tp_name, "numpy.", 6) == 0 && !is_number(o);
+  return _PyType_Lookup(t, name) != nullptr && PyObject_CheckBuffer(o) && std::strncmp(t->tp_name, "numpy.", 6) == 0 &&
+         !is_number(o);
 }
 
 Tensor tensor_from_array(PyObject* o, const char* op) {
@@ -114,7 +119,8 @@ Tensor tensor_from_array(PyObject* o, const char* op) {
     PyErr_Clear();
     if (PyObject_GetBuffer(o, view.get(), PyBUF_FULL_RO)) {
       PyErr_Clear();
-      fail(ErrorKind::Type, op, ": can't convert this array: its element type is not one of the supported numeric types");
+      fail(ErrorKind::Type, op,
+           ": can't convert this array: its element type is not one of the supported numeric types");
     }
   }
   std::optional<DType> dtype = dtype_of_format(view->format);
@@ -129,13 +135,16 @@ Tensor tensor_from_array(PyObject* o, const char* op) {
   if (!dtype) {
     std::string format = view->format ? view->format : "B";
     PyBuffer_Release(view.get());
-    fail(ErrorKind::Type, op, ": can't convert np.ndarray of element format '", format, "'. The only supported types are: float64, float32, float16, ",
+    fail(ErrorKind::Type, op, ": can't convert np.ndarray of element format '", format,
+         "'. The only supported types are: float64, float32, float16, ",
          "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
   }
   if (negative || !divisible) {
     PyBuffer_Release(view.get());
     if (std::strcmp(op, "from_numpy") == 0)
-      fail(ErrorKind::Value, "from_numpy: at least one stride in the given numpy array is negative or not a multiple of the element size, and tensors with such strides are not supported. ",
+      fail(ErrorKind::Value,
+           "from_numpy: at least one stride in the given numpy array is negative or not a multiple of the element "
+           "size, and tensors with such strides are not supported. ",
            "(You can probably work around this by making a copy of your array with array.copy().)");
     PyRef numpy = checked(PyImport_ImportModule("numpy"));
     PyRef dense = checked(PyObject_CallMethod(numpy.get(), "ascontiguousarray", "O", o));
@@ -156,7 +165,8 @@ Tensor tensor_from_buffer(PyObject* o, DType t, int64_t count, int64_t offset, c
     PyErr_Clear();
     if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE)) {
       PyErr_Clear();
-      fail(ErrorKind::Value, op, ": object of type ", Py_TYPE(o)->tp_name, " does not implement Python buffer protocol.");
+      fail(ErrorKind::Value, op, ": object of type ", Py_TYPE(o)->tp_name,
+           " does not implement Python buffer protocol.");
     }
   }
   struct Guard {
@@ -166,16 +176,20 @@ Tensor tensor_from_buffer(PyObject* o, DType t, int64_t count, int64_t offset, c
     }
   } guard{view.get()};
   int64_t item = item_size(t), length = view->len;
-  FL_CHECK(length > 0 && count != 0, ErrorKind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
-  FL_CHECK(offset >= 0 && offset < length, ErrorKind::Value, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
-  FL_CHECK(count > 0 || (length - offset) % item == 0, ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset,
-           " bytes) must be a multiple of element size (", item, ")");
+  FL_CHECK(length > 0 && count != 0, ErrorKind::Value, "both buffer length (", length, ") and count (", count,
+           ") must not be 0");
+  FL_CHECK(offset >= 0 && offset < length, ErrorKind::Value, "offset (", offset,
+           " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+  FL_CHECK(count > 0 || (length - offset) % item == 0, ErrorKind::Value, "buffer length (", length - offset,
+           " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item, ")");
   int64_t n = count < 0 ? (length - offset) / item : count;
-  FL_CHECK(n <= (length - offset) / item, ErrorKind::Value, "requested buffer length (", n, " * ", item, " bytes) after offset (", offset,
-           " bytes) must not be greater than actual buffer length (", length, " bytes)");
+  FL_CHECK(n <= (length - offset) / item, ErrorKind::Value, "requested buffer length (", n, " * ", item,
+           " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (", length,
+           " bytes)");
   Py_buffer* raw = view.release();
   guard.v = nullptr;
-  StorageRef s = StorageRef::take(adopt_storage(static_cast<char*>(raw->buf) + offset, n * item, raw, release_view, !writable));
+  StorageRef s =
+      StorageRef::take(adopt_storage(static_cast<char*>(raw->buf) + offset, n * item, raw, release_view, !writable));
   int64_t one = 1;
   return from_storage(std::move(s), {&n, 1}, {&one, 1}, 0, t);
 }

@@ -16,15 +16,22 @@ PyObject* new_ref(PyObject* o) {
 }
 // A subclass with __torch_function__ also sees its attributes read.
 #define GETTER(name) PyObject* get_##name(PyObject* self, void*)
-GETTER(shape) { return guarded([&] { return new_size(as_tensor(self).sizes()); }); }
+GETTER(shape) {
+  return guarded([&] { return new_size(as_tensor(self).sizes()); });
+}
 GETTER(dtype) { return new_ref(dtype_object(as_tensor(self).dtype())); }
 GETTER(device) { return new_device(as_tensor(self).device()); }
-GETTER(layout) { (void)self; return new_ref(layout_object(0)); }
+GETTER(layout) {
+  (void)self;
+  return new_ref(layout_object(0));
+}
 GETTER(ndim) { return PyLong_FromLongLong(as_tensor(self).dim()); }
 GETTER(itemsize) { return PyLong_FromLongLong(as_tensor(self).item_size()); }
 GETTER(nbytes) { return PyLong_FromLongLong(as_tensor(self).item_size() * as_tensor(self).numel()); }
 GETTER(requires_grad) { return PyBool_FromLong(as_tensor(self).requires_grad()); }
-GETTER(is_leaf) { return guarded([&] { return PyBool_FromLong(is_leaf(as_tensor(self))); }); }
+GETTER(is_leaf) {
+  return guarded([&] { return PyBool_FromLong(is_leaf(as_tensor(self))); });
+}
 GETTER(grad_fn) {
   return guarded([&] {
     const Tensor& t = as_tensor(self);
@@ -44,12 +51,17 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       if (t->autograd) t->autograd->grad = Tensor();
       return 0;
     }
-    FL_CHECK(is_tensor(value), ErrorKind::Type, "assigned grad expected to be a Tensor or None but got ", Py_TYPE(value)->tp_name);
+    FL_CHECK(is_tensor(value), ErrorKind::Type, "assigned grad expected to be a Tensor or None but got ",
+             Py_TYPE(value)->tp_name);
     const Tensor& g = as_tensor(value);
     FL_CHECK(!g.is(t), "can't assign Variable as its own grad");
-    FL_CHECK(equal(g.sizes(), t.sizes()), "assigned grad has data of a different size: ", shape_text(g.sizes()), ", expected ", shape_text(t.sizes()));
-    FL_CHECK(g.dtype() == t.dtype(), "assigned grad has data of a different type: ", info(g.dtype()).name, ", expected ", info(t.dtype()).name);
-    FL_CHECK(g.device() == t.device(), "assigned grad has data located on a different device: ", device_text(g.device()), ", expected ", device_text(t.device()));
+    FL_CHECK(equal(g.sizes(), t.sizes()), "assigned grad has data of a different size: ", shape_text(g.sizes()),
+             ", expected ", shape_text(t.sizes()));
+    FL_CHECK(g.dtype() == t.dtype(), "assigned grad has data of a different type: ", info(g.dtype()).name,
+             ", expected ", info(t.dtype()).name);
+    FL_CHECK(g.device() == t.device(),
+             "assigned grad has data located on a different device: ", device_text(g.device()), ", expected ",
+             device_text(t.device()));
     autograd_meta(t).grad = g;
     return 0;
   });
@@ -72,9 +84,11 @@ GETTER(data) {
 }
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    FL_CHECK(value && is_tensor(value), ErrorKind::Type, "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    FL_CHECK(value && is_tensor(value), ErrorKind::Type, "Variable data has to be a tensor, but got ",
+             value ? Py_TYPE(value)->tp_name : "nothing");
     const Tensor &t = as_tensor(self), &v = as_tensor(value);
-    FL_CHECK(!t.requires_grad() || is_differentiable(v.dtype()), "data set to a tensor that requires gradients must be floating point or complex dtype");
+    FL_CHECK(!t.requires_grad() || is_differentiable(v.dtype()),
+             "data set to a tensor that requires gradients must be floating point or complex dtype");
     // Forget the accumulator: it expects gradients of the old type and sizes.
     if (t->autograd && t->autograd->accumulator) t->autograd->accumulator = nullptr;
     t->dtype = v.dtype();
@@ -91,18 +105,26 @@ GETTER(base) {
 }
 GETTER(is_cpu) { return PyBool_FromLong(as_tensor(self).device().type == DeviceType::CPU); }
 GETTER(is_meta) { return PyBool_FromLong(as_tensor(self).is_meta()); }
-GETTER(false) { (void)self; Py_RETURN_FALSE; }
+GETTER(false) {
+  (void)self;
+  Py_RETURN_FALSE;
+}
 GETTER(names) {
   PyObject* t = PyTuple_New(as_tensor(self).dim());
   for (int64_t i = 0; i < as_tensor(self).dim(); i++) PyTuple_SET_ITEM(t, i, new_ref(Py_None));
   return t;
 }
-GETTER(name) { return new_ref(as_tensor(self)->autograd && as_tensor(self)->autograd->name ? as_tensor(self)->autograd->name : Py_None); }
+GETTER(name) {
+  return new_ref(as_tensor(self)->autograd && as_tensor(self)->autograd->name ? as_tensor(self)->autograd->name
+                                                                              : Py_None);
+}
 GETTER(retains_grad) { return PyBool_FromLong(as_tensor(self)->autograd && as_tensor(self)->autograd->retains_grad); }
 GETTER(is_parameter) { return PyBool_FromLong(as_tensor(self)->flags & kParameter); }
 int set_is_parameter(PyObject* self, PyObject* value, void*) {
-  if (value == Py_True) as_tensor(self)->flags |= kParameter;
-  else as_tensor(self)->flags &= ~kParameter;
+  if (value == Py_True)
+    as_tensor(self)->flags |= kParameter;
+  else
+    as_tensor(self)->flags &= ~kParameter;
   return 0;
 }
 GETTER(hooks) {
@@ -123,43 +145,42 @@ int set_class(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyGetSetDef attributes[] = {
-    {"shape", get_shape, nullptr, "The sizes, a torch.Size.", nullptr},
-    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-    {"device", get_device, nullptr, nullptr, nullptr},
-    {"layout", get_layout, nullptr, nullptr, nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad_attribute, nullptr, nullptr},
-    {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
-    {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
-    {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
-    {"grad", get_grad, set_grad, nullptr, nullptr},
-    {"_grad", get_grad, set_grad, nullptr, nullptr},
-    {"data", get_data, set_data, nullptr, nullptr},
-    {"_version", get_version, nullptr, nullptr, nullptr},
-    {"_base", get_base, nullptr, nullptr, nullptr},
-    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-    {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
-    {"is_cuda", get_false, nullptr, nullptr, nullptr},
-    {"is_xpu", get_false, nullptr, nullptr, nullptr},
-    {"is_mps", get_false, nullptr, nullptr, nullptr},
-    {"is_xla", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
-    {"is_quantized", get_false, nullptr, nullptr, nullptr},
-    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_nested", get_false, nullptr, nullptr, nullptr},
-    {"names", get_names, nullptr, nullptr, nullptr},
-    {"name", get_name, nullptr, nullptr, nullptr},
-    {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-    {"_is_param", get_is_parameter, set_is_parameter, nullptr, nullptr},
-    {"_backward_hooks", get_hooks, nullptr, nullptr, nullptr},
-    {"_post_accumulate_grad_hooks", get_post_hooks, nullptr, nullptr, nullptr},
-    {"__class__", get_class, set_class, nullptr, nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {}};
+PyGetSetDef attributes[] = {{"shape", get_shape, nullptr, "The sizes, a torch.Size.", nullptr},
+                            {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+                            {"device", get_device, nullptr, nullptr, nullptr},
+                            {"layout", get_layout, nullptr, nullptr, nullptr},
+                            {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+                            {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
+                            {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+                            {"requires_grad", get_requires_grad, set_requires_grad_attribute, nullptr, nullptr},
+                            {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
+                            {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+                            {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
+                            {"grad", get_grad, set_grad, nullptr, nullptr},
+                            {"_grad", get_grad, set_grad, nullptr, nullptr},
+                            {"data", get_data, set_data, nullptr, nullptr},
+                            {"_version", get_version, nullptr, nullptr, nullptr},
+                            {"_base", get_base, nullptr, nullptr, nullptr},
+                            {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
+                            {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
+                            {"is_cuda", get_false, nullptr, nullptr, nullptr},
+                            {"is_xpu", get_false, nullptr, nullptr, nullptr},
+                            {"is_mps", get_false, nullptr, nullptr, nullptr},
+                            {"is_xla", get_false, nullptr, nullptr, nullptr},
+                            {"is_sparse", get_false, nullptr, nullptr, nullptr},
+                            {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+                            {"is_quantized", get_false, nullptr, nullptr, nullptr},
+                            {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
+                            {"is_nested", get_false, nullptr, nullptr, nullptr},
+                            {"names", get_names, nullptr, nullptr, nullptr},
+                            {"name", get_name, nullptr, nullptr, nullptr},
+                            {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
+                            {"_is_param", get_is_parameter, set_is_parameter, nullptr, nullptr},
+                            {"_backward_hooks", get_hooks, nullptr, nullptr, nullptr},
+                            {"_post_accumulate_grad_hooks", get_post_hooks, nullptr, nullptr, nullptr},
+                            {"__class__", get_class, set_class, nullptr, nullptr},
+                            {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                            {}};
 
 // ---- methods
 
@@ -169,7 +190,8 @@ PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
     if (!dim || dim == Py_None) return new_size(as_tensor(self).sizes());
     int64_t d;
     FL_CHECK(to_int(dim, &d), ErrorKind::Type, "size(): dim must be an int, got ", Py_TYPE(dim)->tp_name);
-    FL_CHECK(as_tensor(self).dim() > 0, ErrorKind::Index, "size(): dimension specified as ", d, " but tensor has no dimensions");
+    FL_CHECK(as_tensor(self).dim() > 0, ErrorKind::Index, "size(): dimension specified as ", d,
+             " but tensor has no dimensions");
     return PyLong_FromLongLong(as_tensor(self).size(d));
   });
 }
@@ -184,15 +206,20 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     }
     int64_t d;
     FL_CHECK(to_int(dim, &d), ErrorKind::Type, "stride(): dim must be an int, got ", Py_TYPE(dim)->tp_name);
-    FL_CHECK(as_tensor(self).dim() > 0, ErrorKind::Index, "stride(): dimension specified as ", d, " but tensor has no dimensions");
+    FL_CHECK(as_tensor(self).dim() > 0, ErrorKind::Index, "stride(): dimension specified as ", d,
+             " but tensor has no dimensions");
     return PyLong_FromLongLong(as_tensor(self).stride(d));
   });
 }
 #define NOARGS(name) PyObject* name(PyObject* self, PyObject*)
 NOARGS(dim) { return PyLong_FromLongLong(as_tensor(self).dim()); }
 NOARGS(numel) { return PyLong_FromLongLong(as_tensor(self).numel()); }
-NOARGS(item) { return guarded([&] { return item_object(as_tensor(self)); }); }
-NOARGS(tolist) { return guarded([&] { return to_list(as_tensor(self)); }); }
+NOARGS(item) {
+  return guarded([&] { return item_object(as_tensor(self)); });
+}
+NOARGS(tolist) {
+  return guarded([&] { return to_list(as_tensor(self)); });
+}
 NOARGS(data_ptr) { return PyLong_FromVoidPtr(as_tensor(self).bytes()); }
 NOARGS(storage_offset) { return PyLong_FromLongLong(as_tensor(self).offset()); }
 NOARGS(element_size) { return PyLong_FromLongLong(as_tensor(self).item_size()); }
@@ -200,7 +227,10 @@ NOARGS(is_floating_point) { return PyBool_FromLong(as_tensor(self).is_floating()
 NOARGS(is_complex_method) { return PyBool_FromLong(as_tensor(self).is_complex()); }
 NOARGS(is_signed) { return PyBool_FromLong(info(as_tensor(self).dtype()).is_signed); }
 NOARGS(is_inference) { return PyBool_FromLong(as_tensor(self)->flags & kInference); }
-NOARGS(is_conj) { (void)self; Py_RETURN_FALSE; }
+NOARGS(is_conj) {
+  (void)self;
+  Py_RETURN_FALSE;
+}
 
 NOARGS(is_view) { return PyBool_FromLong(as_tensor(self)->base != nullptr); }
 NOARGS(get_device) {
@@ -211,15 +241,20 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
   return guarded([&]() -> PyObject* {
     PyObject* format = n == 1 ? args[0] : names && PyTuple_GET_SIZE(names) == 1 ? args[n] : nullptr;
     if (!format) return PyBool_FromLong(as_tensor(self).is_contiguous());
-    FL_CHECK(Py_TYPE(format) == memory_format_type, ErrorKind::Type, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(format)->tp_name);
-    return PyBool_FromLong(as_tensor(self).is_contiguous(static_cast<MemoryFormat>(reinterpret_cast<NameObject*>(format)->code)));
+    FL_CHECK(Py_TYPE(format) == memory_format_type, ErrorKind::Type,
+             "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(format)->tp_name);
+    return PyBool_FromLong(
+        as_tensor(self).is_contiguous(static_cast<MemoryFormat>(reinterpret_cast<NameObject*>(format)->code)));
   });
 }
-NOARGS(untyped_storage) { return guarded([&] { return storage_object(as_tensor(self).storage()); }); }
+NOARGS(untyped_storage) {
+  return guarded([&] { return storage_object(as_tensor(self).storage()); });
+}
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&] {
     PyObject* on = n >= 1 ? args[0] : names && PyTuple_GET_SIZE(names) == 1 ? args[n] : Py_True;
-    FL_CHECK(PyBool_Check(on), ErrorKind::Type, "requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(on)->tp_name);
+    FL_CHECK(PyBool_Check(on), ErrorKind::Type, "requires_grad_(): argument 'requires_grad' must be bool, not ",
+             Py_TYPE(on)->tp_name);
     change_requires_grad(as_tensor(self), on == Py_True);
     return new_ref(self);
   });
@@ -274,7 +309,8 @@ NOARGS(post_hook_dict) {
 }
 PyObject* make_subclass_static(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&] {
-    FL_CHECK(n >= 2 && PyType_Check(args[0]) && is_tensor(args[1]), ErrorKind::Type, "_make_subclass: expected a class and a tensor");
+    FL_CHECK(n >= 2 && PyType_Check(args[0]) && is_tensor(args[1]), ErrorKind::Type,
+             "_make_subclass: expected a class and a tensor");
     PyObject* on = n > 2 ? args[2] : Py_False;
     if (names)
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); k++)
@@ -297,7 +333,8 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
 PyObject* is_set_to(PyObject* self, PyObject* other) {
   if (!is_tensor(other)) Py_RETURN_FALSE;
   const Tensor &a = as_tensor(self), &b = as_tensor(other);
-  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() && equal(a.sizes(), b.sizes()) && equal(a.strides(), b.strides()));
+  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() && equal(a.sizes(), b.sizes()) &&
+                         equal(a.strides(), b.strides()));
 }
 PyObject* set_name(PyObject* self, PyObject* name) {
   return guarded([&] {
@@ -326,7 +363,8 @@ PyMethodDef methods[] = {
     {"is_inference", is_inference, METH_NOARGS, nullptr},
     {"is_conj", is_conj, METH_NOARGS, nullptr},
     {"is_neg", is_conj, METH_NOARGS, nullptr},
-    {"is_pinned", FAST(+[](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_FALSE; }), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"is_pinned", FAST(+[](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_FALSE; }),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_is_view", is_view, METH_NOARGS, nullptr},
     {"get_device", get_device, METH_NOARGS, nullptr},
     {"is_contiguous", FAST(is_contiguous), METH_FASTCALL | METH_KEYWORDS, nullptr},

@@ -115,16 +115,18 @@ PyObject* node_getattr(PyObject* self, PyObject* name) {
 
 PyObject* node_repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self); }
 
-PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the op that made the node, with Backward."},
-                              {"register_hook", register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node ran."},
-                              {"register_prehook", register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
-                              {"_sequence_nr", node_sequence, METH_NOARGS, nullptr},
-                              {}};
-PyGetSetDef node_getset[] = {{"next_functions", next_functions, nullptr, "Where gradients go: (node, index) pairs.", nullptr},
-                             {"variable", node_variable, nullptr, nullptr, nullptr},
-                             {"metadata", node_metadata, nullptr, nullptr, nullptr},
-                             {"_origin", node_origin_text, nullptr, "The Python line that made the node.", nullptr},
-                             {}};
+PyMethodDef node_methods[] = {
+    {"name", node_name, METH_NOARGS, "The name of the op that made the node, with Backward."},
+    {"register_hook", register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node ran."},
+    {"register_prehook", register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
+    {"_sequence_nr", node_sequence, METH_NOARGS, nullptr},
+    {}};
+PyGetSetDef node_getset[] = {
+    {"next_functions", next_functions, nullptr, "Where gradients go: (node, index) pairs.", nullptr},
+    {"variable", node_variable, nullptr, nullptr, nullptr},
+    {"metadata", node_metadata, nullptr, nullptr, nullptr},
+    {"_origin", node_origin_text, nullptr, "The Python line that made the node.", nullptr},
+    {}};
 PyMemberDef node_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
                               {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
                               {}};
@@ -142,10 +144,12 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc
 
 std::vector<Tensor> tensors_of(PyObject* o, const char* what) {
   std::vector<Tensor> list;
-  FL_CHECK(PyTuple_Check(o) || PyList_Check(o), ErrorKind::Type, what, ": expected a tuple of tensors, got ", Py_TYPE(o)->tp_name);
+  FL_CHECK(PyTuple_Check(o) || PyList_Check(o), ErrorKind::Type, what, ": expected a tuple of tensors, got ",
+           Py_TYPE(o)->tp_name);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
     PyObject* x = PySequence_Fast_GET_ITEM(o, i);
-    FL_CHECK(x == Py_None || is_tensor(x), ErrorKind::Type, what, ": expected tensors, got ", Py_TYPE(x)->tp_name, " at position ", i);
+    FL_CHECK(x == Py_None || is_tensor(x), ErrorKind::Type, what, ": expected tensors, got ", Py_TYPE(x)->tp_name,
+             " at position ", i);
     list.push_back(x == Py_None ? Tensor() : Tensor::share(x));
   }
   return list;
@@ -156,13 +160,16 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs;
     int retain, create, unreachable, accumulate;
-    if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &retain, &create, &inputs, &unreachable, &accumulate)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &retain, &create, &inputs, &unreachable, &accumulate))
+      return nullptr;
     std::vector<Tensor> roots = tensors_of(tensors, "backward"), seeds = tensors_of(grads, "backward");
     FL_CHECK(roots.size() == seeds.size(), "backward: got ", roots.size(), " tensors and ", seeds.size(), " gradients");
     for (size_t i = 0; i < roots.size(); i++) {
-      FL_CHECK(roots[i] && roots[i].requires_grad(), "element ", i, " of tensors does not require grad and does not have a grad_fn");
+      FL_CHECK(roots[i] && roots[i].requires_grad(), "element ", i,
+               " of tensors does not require grad and does not have a grad_fn");
       if (!seeds[i]) {
-        FL_CHECK(roots[i].numel() == 1, "grad can be implicitly created only for scalar outputs; got sizes ", shape_text(roots[i].sizes()));
+        FL_CHECK(roots[i].numel() == 1, "grad can be implicitly created only for scalar outputs; got sizes ",
+                 shape_text(roots[i].sizes()));
         seeds[i] = empty(roots[i].sizes(), roots[i].dtype(), roots[i].device());
         raw_fill(seeds[i], Scalar(1));
       }
@@ -176,9 +183,11 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
         PyObject* x = PySequence_Fast_GET_ITEM(list.get(), i);
         if (PyTuple_Check(x)) {  // a GradientEdge
-          FL_CHECK(PyTuple_GET_SIZE(x) == 2 && PyObject_TypeCheck(PyTuple_GET_ITEM(x, 0), node_type) && PyLong_Check(PyTuple_GET_ITEM(x, 1)), ErrorKind::Type,
-                   "backward: inputs must be tensors or pairs of a node and an index");
-          owned.emplace_back(node_of(PyTuple_GET_ITEM(x, 0)), static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(x, 1))));
+          FL_CHECK(PyTuple_GET_SIZE(x) == 2 && PyObject_TypeCheck(PyTuple_GET_ITEM(x, 0), node_type) &&
+                       PyLong_Check(PyTuple_GET_ITEM(x, 1)),
+                   ErrorKind::Type, "backward: inputs must be tensors or pairs of a node and an index");
+          owned.emplace_back(node_of(PyTuple_GET_ITEM(x, 0)),
+                             static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(x, 1))));
         } else {
           FL_CHECK(is_tensor(x), ErrorKind::Type, "backward: inputs must be tensors, got ", Py_TYPE(x)->tp_name);
           const Tensor& t = as_tensor(x);
@@ -199,7 +208,10 @@ PyObject* run_backward_py(PyObject*, PyObject* args) {
     for (size_t i = 0; i < result.size(); i++) {
       if (!result[i] && !unreachable) {
         Py_DECREF(tuple);
-        fail("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior (it is number ", i, ")");
+        fail(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+            "this is the desired behavior (it is number ",
+            i, ")");
       }
       PyObject* o = result[i] ? result[i].object() : Py_None;
       Py_INCREF(o);
@@ -256,7 +268,8 @@ PyObject* pop_hooks_py(PyObject*, PyObject*) {
 }
 PyObject* disable_hooks_py(PyObject*, PyObject* message) {
   return guarded([&]() -> PyObject* {
-    FL_CHECK(message == Py_None || PyUnicode_Check(message), ErrorKind::Type, "saved tensor hooks: the message must be str, got ", Py_TYPE(message)->tp_name);
+    FL_CHECK(message == Py_None || PyUnicode_Check(message), ErrorKind::Type,
+             "saved tensor hooks: the message must be str, got ", Py_TYPE(message)->tp_name);
     set_saved_hooks_disabled(message == Py_None ? nullptr : text_of(message).c_str());
     Py_RETURN_NONE;
   });
@@ -269,7 +282,8 @@ PyObject* disabled_message_py(PyObject*, PyObject*) {
 PyObject* task_id_py(PyObject*, PyObject*) { return PyLong_FromLongLong(backward_run_id()); }
 PyObject* will_execute_py(PyObject*, PyObject* node) {
   return guarded([&]() -> PyObject* {
-    FL_CHECK(PyObject_TypeCheck(node, node_type), ErrorKind::Type, "expected a graph node, got ", Py_TYPE(node)->tp_name);
+    FL_CHECK(PyObject_TypeCheck(node, node_type), ErrorKind::Type, "expected a graph node, got ",
+             Py_TYPE(node)->tp_name);
     FL_CHECK(in_backward(), "asked which nodes run outside of a backward pass");
     return PyBool_FromLong(will_run(*node_of(node)));
   });
@@ -277,7 +291,8 @@ PyObject* will_execute_py(PyObject*, PyObject* node) {
 PyObject* gradient_edge_py(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     FL_CHECK(is_tensor(t), ErrorKind::Type, "get_gradient_edge: expected a tensor, got ", Py_TYPE(t)->tp_name);
-    FL_CHECK(as_tensor(t).requires_grad(), "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    FL_CHECK(as_tensor(t).requires_grad(),
+             "It is not possible to get the gradient edge for a Tensor that does not require gradients");
     OwnedEdge e = gradient_edge(as_tensor(t));
     return Py_BuildValue("(OI)", e.edge.node, e.edge.slot);
   });
@@ -315,9 +330,13 @@ PyMethodDef functions[] = {{"_engine_run_backward", run_backward_py, METH_VARARG
 
 PyTypeObject* make_node_type(const char* name) {
   auto* full = new std::string(std::string("builtins.") + name);
-  PyType_Slot slots[] = {{Py_tp_base, node_type}, {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                         {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(node_clear)}, {0, nullptr}};
-  PyType_Spec spec{full->c_str(), sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Slot slots[] = {{Py_tp_base, node_type},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                         {0, nullptr}};
+  PyType_Spec spec{full->c_str(), sizeof(Node), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw PythonError();
   return reinterpret_cast<PyTypeObject*>(type);
@@ -325,11 +344,14 @@ PyTypeObject* make_node_type(const char* name) {
 
 void change_requires_grad(const Tensor& t, bool on) {
   if (on) {
-    FL_CHECK(is_differentiable(t.dtype()), "only Tensors of floating point dtype can require gradients, got ", info(t.dtype()).name);
-    FL_CHECK(!(t->flags & kInference) || thread_state.inference, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed");
+    FL_CHECK(is_differentiable(t.dtype()), "only Tensors of floating point dtype can require gradients, got ",
+             info(t.dtype()).name);
+    FL_CHECK(!(t->flags & kInference) || thread_state.inference,
+             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed");
     set_requires_grad(t, true);
   } else if (t.requires_grad()) {
-    FL_CHECK(!grad_fn(t), "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a ",
+    FL_CHECK(!grad_fn(t),
+             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a ",
              "subgraph that doesn't require differentiation use var_no_grad = var.detach()");
     set_requires_grad(t, false);
   }
@@ -338,7 +360,9 @@ void change_requires_grad(const Tensor& t, bool on) {
 void init_autograd(PyObject* module, const char* package) {
   package_name = package;
   static std::string name = std::string(package) + ".autograd.graph.Node";
-  PyType_Spec spec{name.c_str(), sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+  PyType_Spec spec{name.c_str(), sizeof(Node), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   node_slots};
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw PythonError();
   node_type = reinterpret_cast<PyTypeObject*>(type);

@@ -10,8 +10,7 @@ namespace fl {
 namespace {
 
 struct OpObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   OpGroup* group;
   Form form;
   PyObject* name;
@@ -29,7 +28,8 @@ PyObject* result_repr(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject* text = PyUnicode_FromFormat("%s(", type->tp_name);
   for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(self); i++) {
-    PyObject* item = PyUnicode_FromFormat("%s\n%s=%R", i ? "," : "", type->tp_members[i].name, PyTuple_GET_ITEM(self, i));
+    PyObject* item =
+        PyUnicode_FromFormat("%s\n%s=%R", i ? "," : "", type->tp_members[i].name, PyTuple_GET_ITEM(self, i));
     PyUnicode_AppendAndDel(&text, item);
   }
   if (text) PyUnicode_AppendAndDel(&text, PyUnicode_FromString(")"));
@@ -67,24 +67,48 @@ PyObject* call_python(const Entry& entry, Parsed& p) {
     const Argument& a = entry.schema.args[i];
     PyObject* o = p.objects[i];
     const Value& v = p.values[i];
-    bool as_value = !o || a.type == ArgType::IntList || a.type == ArgType::DType || a.type == ArgType::Device || (a.type == ArgType::Int && !PyLong_CheckExact(o));
+    bool as_value = !o || a.type == ArgType::IntList || a.type == ArgType::DType || a.type == ArgType::Device ||
+                    (a.type == ArgType::Int && !PyLong_CheckExact(o));
     if (as_value) {
       switch (v.tag) {
-        case Tag::None: o = Py_None; Py_INCREF(o); break;
-        case Tag::Bool: o = PyBool_FromLong(v.i != 0); break;
-        case Tag::Int: o = PyLong_FromLongLong(v.i); break;
-        case Tag::Float: o = PyFloat_FromDouble(v.d); break;
-        case Tag::String: o = PyUnicode_FromStringAndSize(v.chars, v.length); break;
-        case Tag::DType: o = dtype_object(static_cast<DType>(v.i)); Py_INCREF(o); break;
-        case Tag::Device: o = new_device(v.device); break;
-        case Tag::MemoryFormat: o = memory_format_object(static_cast<MemoryFormat>(v.i)); Py_INCREF(o); break;
+        case Tag::None:
+          o = Py_None;
+          Py_INCREF(o);
+          break;
+        case Tag::Bool:
+          o = PyBool_FromLong(v.i != 0);
+          break;
+        case Tag::Int:
+          o = PyLong_FromLongLong(v.i);
+          break;
+        case Tag::Float:
+          o = PyFloat_FromDouble(v.d);
+          break;
+        case Tag::String:
+          o = PyUnicode_FromStringAndSize(v.chars, v.length);
+          break;
+        case Tag::DType:
+          o = dtype_object(static_cast<DType>(v.i));
+          Py_INCREF(o);
+          break;
+        case Tag::Device:
+          o = new_device(v.device);
+          break;
+        case Tag::MemoryFormat:
+          o = memory_format_object(static_cast<MemoryFormat>(v.i));
+          Py_INCREF(o);
+          break;
         case Tag::IntList: {
           o = PyTuple_New(v.length);
           for (uint32_t k = 0; k < v.length; k++) PyTuple_SET_ITEM(o, k, PyLong_FromLongLong(v.ints[k]));
           break;
         }
-        case Tag::TensorList: o = PyTuple_New(0); break;
-        default: o = o ? o : Py_None; Py_INCREF(o);
+        case Tag::TensorList:
+          o = PyTuple_New(0);
+          break;
+        default:
+          o = o ? o : Py_None;
+          Py_INCREF(o);
       }
       if (!o) throw PythonError();
       made.push_back(PyRef::take(o));
@@ -93,7 +117,9 @@ PyObject* call_python(const Entry& entry, Parsed& p) {
   }
   PyRef result = checked(PyObject_Vectorcall(entry.python, stack, n, nullptr));
   const auto& names = entry.schema.result_names;
-  if (names.empty() || !PyTuple_CheckExact(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(names.size())) return result.detach();
+  if (names.empty() || !PyTuple_CheckExact(result.get()) ||
+      PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(names.size()))
+    return result.detach();
   PyRef tuple = checked(PyStructSequence_New(result_type(entry)));
   for (size_t i = 0; i < names.size(); i++) {
     PyObject* item = PyTuple_GET_ITEM(result.get(), i);
@@ -109,10 +135,12 @@ std::vector<Tensor> out_tensors(PyObject* out, const char* op) {
     outs.push_back(Tensor::share(out));
     return outs;
   }
-  FL_CHECK(PyTuple_Check(out) || PyList_Check(out), ErrorKind::Type, op, "(): argument 'out' must be Tensor, not ", Py_TYPE(out)->tp_name);
+  FL_CHECK(PyTuple_Check(out) || PyList_Check(out), ErrorKind::Type, op, "(): argument 'out' must be Tensor, not ",
+           Py_TYPE(out)->tp_name);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); i++) {
     PyObject* o = PySequence_Fast_GET_ITEM(out, i);
-    FL_CHECK(is_tensor(o), ErrorKind::Type, op, "(): argument 'out' must be a tuple of Tensors, not of ", Py_TYPE(o)->tp_name);
+    FL_CHECK(is_tensor(o), ErrorKind::Type, op, "(): argument 'out' must be a tuple of Tensors, not of ",
+             Py_TYPE(o)->tp_name);
     outs.push_back(Tensor::share(o));
   }
   return outs;
@@ -125,7 +153,8 @@ PyObject* write_out(const Entry& entry, Parsed& p) {
   } else {
     PyRef r = checked(call_python(entry, p));
     std::vector<Tensor> results = out_tensors(r.get(), entry.public_name.c_str());
-    FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, "(): out= needs ", results.size(), " tensors, got ", outs.size());
+    FL_CHECK(results.size() == outs.size(), ErrorKind::Type, entry.public_name, "(): out= needs ", results.size(),
+             " tensors, got ", outs.size());
     for (size_t i = 0; i < outs.size(); i++) {
       FL_CHECK(!(grad_enabled() && (outs[i].requires_grad() || results[i].requires_grad())), entry.public_name,
                ": functions with out= don't support automatic differentiation, but one of the arguments requires grad");
@@ -169,13 +198,15 @@ PyObject* write_in_place(const Entry& entry, Parsed& p) {
   return self;
 }
 
-PyObject* call_form(OpGroup* group, Form form, PyObject* callable, PyObject* const* items, Py_ssize_t count, PyObject* names) {
+PyObject* call_form(OpGroup* group, Form form, PyObject* callable, PyObject* const* items, Py_ssize_t count,
+                    PyObject* names) {
   Arguments args{items, count, names, is_method(form)};
   if (args.is_method && (count == 0 || !is_tensor(items[0]))) {
     fail(ErrorKind::Type, "descriptor '", group->name, "' for Tensor objects needs a Tensor as its first argument",
          count ? std::string(", got ") + Py_TYPE(items[0])->tp_name : std::string());
   }
-  if (thread_state.function_modes && !thread_state.function_modes_disabled) return call_torch_function(callable, items, count, names);
+  if (thread_state.function_modes && !thread_state.function_modes_disabled)
+    return call_torch_function(callable, items, count, names);
   Parsed p;
   bool in_place = is_in_place(form);
   for (Entry* e : group->overloads) {
@@ -261,7 +292,10 @@ PyObject* get_doc(PyObject* o, void*) {
 }
 PyObject* reduce(PyObject* o, PyObject*) {
   OpObject* f = reinterpret_cast<OpObject*>(o);
-  if (is_method(f->form)) return Py_BuildValue("N(OO)", PyObject_GetAttrString(PyEval_GetBuiltins() ? PyImport_AddModule("builtins") : nullptr, "getattr"), tensor_type, f->name);
+  if (is_method(f->form))
+    return Py_BuildValue(
+        "N(OO)", PyObject_GetAttrString(PyEval_GetBuiltins() ? PyImport_AddModule("builtins") : nullptr, "getattr"),
+        tensor_type, f->name);
   Py_INCREF(f->name);
   return f->name;
 }
@@ -294,13 +328,16 @@ std::string module_for(const OpGroup& g) {
 
 PyObject* result_object(const Entry& entry, Result r) {
   switch (r.kind) {
-    case Result::Kind::None: Py_RETURN_NONE;
+    case Result::Kind::None:
+      Py_RETURN_NONE;
     case Result::Kind::Tensor: {
       if (!r.tensor) Py_RETURN_NONE;
       return reinterpret_cast<PyObject*>(r.tensor.detach_pointer());
     }
-    case Result::Kind::Number: return scalar_object(r.number);
-    case Result::Kind::Object: return std::exchange(r.object, nullptr);
+    case Result::Kind::Number:
+      return scalar_object(r.number);
+    case Result::Kind::Object:
+      return std::exchange(r.object, nullptr);
     case Result::Kind::Tuple:
       if (!entry.schema.result_names.empty()) {
         PyObject* tuple = PyStructSequence_New(result_type(entry));
@@ -345,10 +382,12 @@ Entry* define_python(const char* schema, PyObject* function, bool in_place, bool
     for (size_t i = 0; i < entry.schema.args.size(); i++) {
       p.values[i] = args[i];
       p.objects[i] = nullptr;
-      if (args[i].tag == Tag::Tensor) p.objects[i] = reinterpret_cast<PyObject*>(args[i].tensor);
+      if (args[i].tag == Tag::Tensor)
+        p.objects[i] = reinterpret_cast<PyObject*>(args[i].tensor);
       else if (args[i].tag == Tag::TensorList) {
         PyObject* list = PyTuple_New(args[i].length);
-        for (uint32_t k = 0; k < args[i].length; k++) PyTuple_SET_ITEM(list, k, tensor_or_none(borrow(args[i].tensors[k])));
+        for (uint32_t k = 0; k < args[i].length; k++)
+          PyTuple_SET_ITEM(list, k, tensor_or_none(borrow(args[i].tensors[k])));
         keep.push_back(PyRef::take(list));
         p.objects[i] = list;
       } else if (args[i].tag == Tag::Complex) {

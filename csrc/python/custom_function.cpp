@@ -17,8 +17,8 @@ namespace {
 struct FunctionBody : NodeBody {
   std::vector<SavedTensor> saved;
   bool consumed = false, materialize = true, saved_any = false;
-  std::vector<OutputMeta> shapes;       // of each output, for zeros
-  std::vector<bool> is_tensor_input;    // by argument of forward
+  std::vector<OutputMeta> shapes;     // of each output, for zeros
+  std::vector<bool> is_tensor_input;  // by argument of forward
   PyObject *to_save = nullptr, *dirty = nullptr, *constant = nullptr, *needs = nullptr;
   ~FunctionBody() override {
     Py_XDECREF(to_save);
@@ -46,16 +46,19 @@ struct FunctionBody : NodeBody {
     size_t given = PyTuple_GET_SIZE(r.get()), inputs = is_tensor_input.size();
     // Too many are fine as long as the rest is None.
     while (given > inputs && PyTuple_GET_ITEM(r.get(), given - 1) == Py_None) given--;
-    FL_CHECK(given == inputs, "function ", node.name, " returned an incorrect number of gradients (expected ", inputs, ", got ", given, ")");
+    FL_CHECK(given == inputs, "function ", node.name, " returned an incorrect number of gradients (expected ", inputs,
+             ", got ", given, ")");
     TensorArray out(node.edges.size());
     size_t edge = 0;
     for (size_t i = 0; i < inputs; i++) {
       PyObject* o = PyTuple_GET_ITEM(r.get(), i);
       if (!is_tensor_input[i]) {
-        FL_CHECK(o == Py_None, "function ", node.name, " returned a gradient different from None at position ", i + 1, ", but the corresponding forward input was not a Variable");
+        FL_CHECK(o == Py_None, "function ", node.name, " returned a gradient different from None at position ", i + 1,
+                 ", but the corresponding forward input was not a Variable");
         continue;
       }
-      FL_CHECK(o == Py_None || is_tensor(o), ErrorKind::Type, "function ", node.name, ": expected a Variable or None at position ", i + 1, ", got ", Py_TYPE(o)->tp_name);
+      FL_CHECK(o == Py_None || is_tensor(o), ErrorKind::Type, "function ", node.name,
+               ": expected a Variable or None at position ", i + 1, ", got ", Py_TYPE(o)->tp_name);
       if (o != Py_None) out[edge] = Tensor::share(o);
       edge++;
     }
@@ -83,7 +86,8 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
     if (!o) throw PythonError();
     auto* name = new std::string(type->tp_name);  // types of custom functions live about as long as the program
     size_t dot = name->rfind('.');
-    init_node(reinterpret_cast<Node*>(o), dot == std::string::npos ? name->c_str() : name->c_str() + dot + 1, new FunctionBody);
+    init_node(reinterpret_cast<Node*>(o), dot == std::string::npos ? name->c_str() : name->c_str() + dot + 1,
+              new FunctionBody);
     return o;
   });
 }
@@ -93,17 +97,20 @@ PyObject* or_none(PyObject* o) {
   Py_INCREF(o);
   return o;
 }
-#define FIELD(field)                                                                                            \
-  PyObject* get_##field(PyObject* o, void*) { return or_none(body_of(o) ? body_of(o)->field : nullptr); }        \
-  int set_##field(PyObject* o, PyObject* v, void*) {                                                             \
-    if (!body_of(o)) return 0;                                                                                   \
-    Py_XINCREF(v);                                                                                               \
-    Py_XSETREF(body_of(o)->field, v);                                                                            \
-    return 0;                                                                                                    \
+#define FIELD(field)                                                                                      \
+  PyObject* get_##field(PyObject* o, void*) { return or_none(body_of(o) ? body_of(o)->field : nullptr); } \
+  int set_##field(PyObject* o, PyObject* v, void*) {                                                      \
+    if (!body_of(o)) return 0;                                                                            \
+    Py_XINCREF(v);                                                                                        \
+    Py_XSETREF(body_of(o)->field, v);                                                                     \
+    return 0;                                                                                             \
   }
-FIELD(to_save) FIELD(dirty) FIELD(constant) FIELD(needs)
+FIELD(to_save)
+FIELD(dirty) FIELD(constant) FIELD(needs)
 #undef FIELD
-PyObject* get_materialize(PyObject* o, void*) { return PyBool_FromLong(body_of(o) && body_of(o)->materialize); }
+    PyObject* get_materialize(PyObject* o, void*) {
+  return PyBool_FromLong(body_of(o) && body_of(o)->materialize);
+}
 int set_materialize(PyObject* o, PyObject* v, void*) {
   if (body_of(o)) body_of(o)->materialize = v && PyObject_IsTrue(v);
   return 0;
@@ -175,7 +182,8 @@ PyRef wire_output(Node* node, FunctionBody* body, PyObject* o, uint32_t i, PyObj
     return PyRef::share(t.object());
   }
   if (dirty) {
-    FL_CHECK(!(t.requires_grad() && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation (", node->name, ")");
+    FL_CHECK(!(t.requires_grad() && is_leaf(t)),
+             "a leaf Variable that requires grad is being used in an in-place operation (", node->name, ")");
     bump_version(t);
     if (t->base) {
       rebase_view(t, node);
@@ -237,7 +245,8 @@ PyObject* function_apply(PyObject*, PyObject* call_args) {
     if (body->dirty && PyTuple_Check(body->dirty))
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(body->dirty); i++)
         FL_CHECK(holds(outputs.get(), PyTuple_GET_ITEM(body->dirty, i)), node->name,
-                 ": some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function");
+                 ": some elements marked as dirty during the forward method were not returned as output. The inputs "
+                 "that are modified inplace must all be outputs of the Function");
     std::vector<PyObject*> originals;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs.get()); i++) {
       PyObject* o = PyTuple_GET_ITEM(outputs.get(), i);
@@ -250,14 +259,17 @@ PyObject* function_apply(PyObject*, PyObject* call_args) {
         PyObject* o = PySequence_Fast_GET_ITEM(list.get(), i);
         body->saved.emplace_back();
         if (o == Py_None) continue;
-        FL_CHECK(is_tensor(o), ErrorKind::Type, "save_for_backward can only save variables, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+        FL_CHECK(is_tensor(o), ErrorKind::Type, "save_for_backward can only save variables, but argument ", i,
+                 " is of type ", Py_TYPE(o)->tp_name);
         int output = -1;
         for (size_t k = 0; k < originals.size(); k++)
           if (originals[k] == o) output = static_cast<int>(k);
         bool input = false;
         for (Py_ssize_t k = 0; k < n; k++) input |= PyTuple_GET_ITEM(args, k) == o;
-        if (output >= 0 && (!input || holds(body->dirty, o))) body->saved.back().save_output(as_tensor(o), static_cast<uint32_t>(output));
-        else body->saved.back().save(as_tensor(o));
+        if (output >= 0 && (!input || holds(body->dirty, o)))
+          body->saved.back().save_output(as_tensor(o), static_cast<uint32_t>(output));
+        else
+          body->saved.back().save(as_tensor(o));
       }
       Py_CLEAR(body->to_save);
     }

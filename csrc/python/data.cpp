@@ -32,7 +32,8 @@ Dims measure(PyObject* data, const char* op) {
     PyRef s = fast_sequence(o);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(s.get());
     sizes.push_back(n);
-    FL_CHECK(sizes.size() <= kMaxNesting, ErrorKind::Value, op, ": too many dimensions: the data is nested more than ", kMaxNesting, " deep");
+    FL_CHECK(sizes.size() <= kMaxNesting, ErrorKind::Value, op, ": too many dimensions: the data is nested more than ",
+             kMaxNesting, " deep");
     if (n == 0) return sizes;
     current = PyRef::share(PySequence_Fast_GET_ITEM(s.get(), 0));
   }
@@ -55,13 +56,16 @@ void infer(PyObject* o, Inferred& r, const char* op, int depth = 0) {
   if (is_tensor(o)) return r.add(as_tensor(o).dtype());
   if (is_array(o)) return r.add(tensor_from_array(o, op).dtype());
   if (is_sequence(o)) {
-    FL_CHECK(depth < kMaxNesting, ErrorKind::Value, op, ": too many dimensions: the data is nested more than ", kMaxNesting, " deep");
+    FL_CHECK(depth < kMaxNesting, ErrorKind::Value, op, ": too many dimensions: the data is nested more than ",
+             kMaxNesting, " deep");
     PyRef s = fast_sequence(o);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(s.get()); i++) infer(PyRef::share(PySequence_Fast_GET_ITEM(s.get(), i)).get(), r, op, depth + 1);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(s.get()); i++)
+      infer(PyRef::share(PySequence_Fast_GET_ITEM(s.get(), i)).get(), r, op, depth + 1);
     return;
   }
   Scalar s;
-  FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(o)->tp_name, "': expected numbers");
+  FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '",
+           Py_TYPE(o)->tp_name, "': expected numbers");
   FL_CHECK(to_scalar(o, &s), op, ": could not infer dtype of ", Py_TYPE(o)->tp_name);
   PyRef dtype = PyRef::take(PyObject_GetAttrString(o, "dtype"));
   PyErr_Clear();
@@ -72,19 +76,25 @@ void infer(PyObject* o, Inferred& r, const char* op, int depth = 0) {
   r.add(s.natural_dtype());
 }
 
-template <class T> T checked_number(const Scalar& s, const char* op) {
+template <class T>
+T checked_number(const Scalar& s, const char* op) {
   if constexpr (std::is_integral_v<T>) {
     if (s.is_floating()) {
-      double least = static_cast<double>(std::numeric_limits<T>::min()), most = static_cast<double>(std::numeric_limits<T>::max());
-      FL_CHECK(s.d >= (std::is_signed_v<T> ? least : -most) && s.d <= most, op, ": value ", s.d, " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
+      double least = static_cast<double>(std::numeric_limits<T>::min()),
+             most = static_cast<double>(std::numeric_limits<T>::max());
+      FL_CHECK(s.d >= (std::is_signed_v<T> ? least : -most) && s.d <= most, op, ": value ", s.d,
+               " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
       return static_cast<T>(s.to_int());
     }
     FL_CHECK(!s.is_complex(), ErrorKind::Type, op, ": can't convert a complex number to an integer type");
     if constexpr (!std::is_same_v<T, uint64_t> && !std::is_same_v<T, int64_t>)
-      FL_CHECK(s.i >= (std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -static_cast<int64_t>(std::numeric_limits<T>::max())) && s.i <= static_cast<int64_t>(std::numeric_limits<T>::max()), op,
-               ": value ", s.i, " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
+      FL_CHECK(s.i >= (std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min())
+                                           : -static_cast<int64_t>(std::numeric_limits<T>::max())) &&
+                   s.i <= static_cast<int64_t>(std::numeric_limits<T>::max()),
+               op, ": value ", s.i, " cannot be converted to type ", info(dtype_of<T>).name, " without overflow");
     return static_cast<T>(s.i);
-  } else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>> || std::is_same_v<T, Bool>) {
+  } else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>> ||
+                       std::is_same_v<T, Bool>) {
     return s.to<T>();
   } else {
     FL_CHECK(!s.is_complex(), ErrorKind::Type, op, ": can't convert a complex number to a real type");
@@ -94,13 +104,16 @@ template <class T> T checked_number(const Scalar& s, const char* op) {
 
 char* write_number(PyObject* o, char* at, DType dtype, const char* op) {
   Scalar s;
-  FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
+  FL_CHECK(!PyUnicode_Check(o) && !PyBytes_Check(o), ErrorKind::Type, op, ": new(): invalid data type '",
+           Py_TYPE(o)->tp_name, "'");
   if (PyLong_CheckExact(o) && dtype != DType::UInt64) {
     int overflow;
     PyLong_AsLongLongAndOverflow(o, &overflow);
-    FL_CHECK(!overflow, ErrorKind::Value, op, ": Overflow when unpacking long long: an int in the data doesn't fit int64");
+    FL_CHECK(!overflow, ErrorKind::Value, op,
+             ": Overflow when unpacking long long: an int in the data doesn't fit int64");
   }
-  FL_CHECK(to_scalar(o, &s), is_sequence(o) ? ErrorKind::Value : ErrorKind::Type, op, ": expected a number at this depth of the data, got ", Py_TYPE(o)->tp_name);
+  FL_CHECK(to_scalar(o, &s), is_sequence(o) ? ErrorKind::Value : ErrorKind::Type, op,
+           ": expected a number at this depth of the data, got ", Py_TYPE(o)->tp_name);
   visit_dtype(dtype, [&]<class T>() { *reinterpret_cast<T*>(at) = checked_number<T>(s, op); });
   return at + item_size(dtype);
 }
@@ -108,9 +121,11 @@ char* write_number(PyObject* o, char* at, DType dtype, const char* op) {
 char* write(PyObject* o, char* at, DType dtype, IntList sizes, size_t depth, const char* op) {
   if (is_tensor(o)) {
     const Tensor& t = as_tensor(o);
-    FL_CHECK(t.numel() == 1, ErrorKind::Value, op, ": only one element tensors can be converted to Python scalars, got one of sizes ", shape_text(t.sizes()),
+    FL_CHECK(t.numel() == 1, ErrorKind::Value, op,
+             ": only one element tensors can be converted to Python scalars, got one of sizes ", shape_text(t.sizes()),
              "; stack() joins tensors");
-    FL_CHECK(depth == sizes.size(), ErrorKind::Type, op, ": expected a sequence of length ", sizes[depth], " at dim ", depth, ", got a tensor");
+    FL_CHECK(depth == sizes.size(), ErrorKind::Type, op, ": expected a sequence of length ", sizes[depth], " at dim ",
+             depth, ", got a tensor");
     FL_CHECK(!t.is_meta(), op, ": can't read values of a meta tensor");
     int64_t one = 1;
     Tensor dense = empty({}, dtype);
@@ -120,20 +135,23 @@ char* write(PyObject* o, char* at, DType dtype, IntList sizes, size_t depth, con
   }
   if (is_array(o)) {
     Tensor t = tensor_from_array(o, op);
-    FL_CHECK(equal(t.sizes(), sizes.subspan(depth)), ErrorKind::Value, op, ": expected an element of sizes ", shape_text(sizes.subspan(depth)),
-             " at dim ", depth, ", got ", shape_text(t.sizes()));
+    FL_CHECK(equal(t.sizes(), sizes.subspan(depth)), ErrorKind::Value, op, ": expected an element of sizes ",
+             shape_text(sizes.subspan(depth)), " at dim ", depth, ", got ", shape_text(t.sizes()));
     Tensor dense = empty(t.sizes(), dtype);
     raw_copy(dense, t);
     std::memcpy(at, dense.bytes(), dense.numel() * item_size(dtype));
     return at + dense.numel() * item_size(dtype);
   }
   if (depth == sizes.size()) return write_number(o, at, dtype, op);
-  FL_CHECK(is_sequence(o), ErrorKind::Type, op, ": expected a sequence of length ", sizes[depth], " at dim ", depth, ", got ", Py_TYPE(o)->tp_name);
+  FL_CHECK(is_sequence(o), ErrorKind::Type, op, ": expected a sequence of length ", sizes[depth], " at dim ", depth,
+           ", got ", Py_TYPE(o)->tp_name);
   PyRef s = fast_sequence(o);
   Py_ssize_t n = PySequence_Fast_GET_SIZE(s.get());
-  FL_CHECK(n == sizes[depth], ErrorKind::Value, op, ": expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", n, ")");
+  FL_CHECK(n == sizes[depth], ErrorKind::Value, op, ": expected sequence of length ", sizes[depth], " at dim ", depth,
+           " (got ", n, ")");
   for (Py_ssize_t i = 0; i < n; i++) {
-    FL_CHECK(PySequence_Fast_GET_SIZE(s.get()) == n, ErrorKind::Value, op, ": the data changed its length while it was read");
+    FL_CHECK(PySequence_Fast_GET_SIZE(s.get()) == n, ErrorKind::Value, op,
+             ": the data changed its length while it was read");
     PyRef item = PyRef::share(PySequence_Fast_GET_ITEM(s.get(), i));
     PyObject* x = item.get();
     if (depth + 1 == sizes.size() && PyFloat_CheckExact(x) && dtype == DType::Float) {
@@ -150,11 +168,16 @@ PyObject* list_of(const Tensor& t, int64_t depth, const char* at) {
   if (depth == t.dim()) {
     return visit_dtype(t.dtype(), [&]<class T>() -> PyObject* {
       T v = *reinterpret_cast<const T*>(at);
-      if constexpr (std::is_same_v<T, Bool>) return PyBool_FromLong(bool(v));
-      else if constexpr (std::is_same_v<T, uint64_t>) return PyLong_FromUnsignedLongLong(v);
-      else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
-      else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>) return PyComplex_FromDoubles(v.real, v.imag);
-      else return PyFloat_FromDouble(static_cast<double>(v));
+      if constexpr (std::is_same_v<T, Bool>)
+        return PyBool_FromLong(bool(v));
+      else if constexpr (std::is_same_v<T, uint64_t>)
+        return PyLong_FromUnsignedLongLong(v);
+      else if constexpr (std::is_integral_v<T>)
+        return PyLong_FromLongLong(v);
+      else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)
+        return PyComplex_FromDoubles(v.real, v.imag);
+      else
+        return PyFloat_FromDouble(static_cast<double>(v));
     });
   }
   int64_t n = t->sizes[depth], step = t->strides[depth] * t.item_size();
@@ -181,8 +204,10 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, const char* 
     raw_copy(r, t);
     return r;
   }
-  FL_CHECK(!PyUnicode_Check(data) && !PyBytes_Check(data), ErrorKind::Type, op, ": new(): invalid data type '", Py_TYPE(data)->tp_name, "': expected numbers");
-  FL_CHECK(is_number(data) || is_sequence(data), op, ": could not infer dtype of ", Py_TYPE(data)->tp_name, ": expected a number or a nested sequence of numbers");
+  FL_CHECK(!PyUnicode_Check(data) && !PyBytes_Check(data), ErrorKind::Type, op, ": new(): invalid data type '",
+           Py_TYPE(data)->tp_name, "': expected numbers");
+  FL_CHECK(is_number(data) || is_sequence(data), op, ": could not infer dtype of ", Py_TYPE(data)->tp_name,
+           ": expected a number or a nested sequence of numbers");
   Dims sizes = measure(data, op);
   if (!dtype) {
     Inferred r;

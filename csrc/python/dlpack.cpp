@@ -59,19 +59,22 @@ DType dtype_of_type(dl::DataType given) {
     dl::DataType t = type_of(static_cast<DType>(i));
     if (t.code == given.code && t.bits == given.bits && given.lanes == 1) return static_cast<DType>(i);
   }
-  fail(ErrorKind::Buffer, "from_dlpack: no dtype has type code ", int(given.code), ", ", int(given.bits), " bits and ", int(given.lanes), " lanes");
+  fail(ErrorKind::Buffer, "from_dlpack: no dtype has type code ", int(given.code), ", ", int(given.bits), " bits and ",
+       int(given.lanes), " lanes");
 }
 
 // ---- out
 
 // The tensor that a capsule shows, kept alive with its sizes by the structure a consumer releases.
-template <class M> struct Exported {
+template <class M>
+struct Exported {
   M managed;
   PyObject* tensor;
   std::vector<int64_t> sizes, strides;
 };
 
-template <class M> void delete_exported(M* m) {
+template <class M>
+void delete_exported(M* m) {
   PyGILState_STATE gil = PyGILState_Ensure();
   auto* e = static_cast<Exported<M>*>(m->context);
   Py_DECREF(e->tensor);
@@ -80,13 +83,15 @@ template <class M> void delete_exported(M* m) {
 }
 
 // A capsule that nobody took releases what it holds.
-template <class M> void destroy_capsule(PyObject* capsule, const char* name) {
+template <class M>
+void destroy_capsule(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;
   auto* m = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
   if (m->deleter) m->deleter(m);
 }
 
-template <class M> PyObject* export_as(const Tensor& t, const char* name, PyCapsule_Destructor destructor) {
+template <class M>
+PyObject* export_as(const Tensor& t, const char* name, PyCapsule_Destructor destructor) {
   auto* e = new Exported<M>{};
   e->sizes.assign(t.sizes().begin(), t.sizes().end());
   e->strides.assign(t.strides().begin(), t.strides().end());
@@ -96,7 +101,9 @@ template <class M> PyObject* export_as(const Tensor& t, const char* name, PyCaps
   Py_INCREF(e->tensor);
   e->managed.context = e;
   e->managed.deleter = delete_exported<M>;
-  e->managed.tensor = {t.bytes(), {dl::kCpu, 0}, static_cast<int32_t>(t.dim()), type_of(t.dtype()), e->sizes.data(), e->strides.data(), 0};
+  e->managed.tensor = {
+      t.bytes(), {dl::kCpu, 0}, static_cast<int32_t>(t.dim()), type_of(t.dtype()), e->sizes.data(), e->strides.data(),
+      0};
   PyObject* capsule = PyCapsule_New(&e->managed, name, destructor);
   if (!capsule) {
     delete_exported(&e->managed);
@@ -117,8 +124,8 @@ PyObject* to_dlpack(PyObject*, PyObject* args) {
     FL_CHECK(!t.is_meta(), ErrorKind::Buffer, "can't export a meta tensor: it has no memory");
     if (!versioned)
       return export_as<dl::Managed>(t, dl::kName, [](PyObject* c) { destroy_capsule<dl::Managed>(c, dl::kName); });
-    PyObject* capsule =
-        export_as<dl::ManagedVersioned>(t, dl::kVersionedName, [](PyObject* c) { destroy_capsule<dl::ManagedVersioned>(c, dl::kVersionedName); });
+    PyObject* capsule = export_as<dl::ManagedVersioned>(
+        t, dl::kVersionedName, [](PyObject* c) { destroy_capsule<dl::ManagedVersioned>(c, dl::kVersionedName); });
     auto* m = static_cast<dl::ManagedVersioned*>(PyCapsule_GetPointer(capsule, dl::kVersionedName));
     m->version = {1, 0};
     m->flags = (t.storage()->read_only ? dl::kReadOnly : 0) | (copied ? dl::kCopied : 0);
@@ -128,13 +135,15 @@ PyObject* to_dlpack(PyObject*, PyObject* args) {
 
 // ---- in
 
-template <class M> void release_imported(Storage* s) {
+template <class M>
+void release_imported(Storage* s) {
   auto* m = static_cast<M*>(s->owner);
   if (m->deleter) m->deleter(m);
 }
 
 // The memory from the lowest element to the highest; a tensor has no negative strides.
-template <class M> Tensor import_from(M* m, bool read_only) {
+template <class M>
+Tensor import_from(M* m, bool read_only) {
   struct Guard {
     M* m;
     ~Guard() {
@@ -142,8 +151,10 @@ template <class M> Tensor import_from(M* m, bool read_only) {
     }
   } guard{m};
   const dl::Tensor& t = m->tensor;
-  FL_CHECK(t.device.type == dl::kCpu, ErrorKind::Buffer, "from_dlpack: the data is on a device of DLPack type ", t.device.type, ", and this build reads only CPU memory");
-  FL_CHECK(t.ndim >= 0 && t.ndim <= kMaxDims && (t.ndim == 0 || t.shape), ErrorKind::Buffer, "from_dlpack: the capsule describes no tensor");
+  FL_CHECK(t.device.type == dl::kCpu, ErrorKind::Buffer, "from_dlpack: the data is on a device of DLPack type ",
+           t.device.type, ", and this build reads only CPU memory");
+  FL_CHECK(t.ndim >= 0 && t.ndim <= kMaxDims && (t.ndim == 0 || t.shape), ErrorKind::Buffer,
+           "from_dlpack: the capsule describes no tensor");
   DType dtype = dtype_of_type(t.dtype);
   Dims sizes, strides;
   for (int32_t d = 0; d < t.ndim; d++) sizes.push_back(t.shape[d]);
@@ -153,7 +164,9 @@ template <class M> Tensor import_from(M* m, bool read_only) {
   } else {
     strides = contiguous_strides(sizes);
   }
-  for (int64_t s : strides) FL_CHECK(s >= 0, ErrorKind::Buffer, "from_dlpack: tensors have no negative strides, got ", shape_text(strides), "; copy the array first");
+  for (int64_t s : strides)
+    FL_CHECK(s >= 0, ErrorKind::Buffer, "from_dlpack: tensors have no negative strides, got ", shape_text(strides),
+             "; copy the array first");
   char* data = static_cast<char*>(t.data) + t.byte_offset;
   int64_t bytes = storage_bytes_needed(sizes, strides, 0, item_size(dtype));
   FL_CHECK(bytes == 0 || t.data, ErrorKind::Buffer, "from_dlpack: the capsule has no memory");
@@ -172,13 +185,18 @@ PyMethodDef functions[] = {{"_to_dlpack", to_dlpack, METH_VARARGS, "A DLPack cap
 
 }  // namespace
 
-bool is_dlpack_capsule(PyObject* o) { return PyCapsule_CheckExact(o) && (PyCapsule_IsValid(o, dl::kName) || PyCapsule_IsValid(o, dl::kVersionedName)); }
+bool is_dlpack_capsule(PyObject* o) {
+  return PyCapsule_CheckExact(o) && (PyCapsule_IsValid(o, dl::kName) || PyCapsule_IsValid(o, dl::kVersionedName));
+}
 
 Tensor tensor_from_capsule(PyObject* capsule) {
-  FL_CHECK(is_dlpack_capsule(capsule), "from_dlpack: expected a DLPack capsule, got ", PyCapsule_CheckExact(capsule) ? "one of another kind or one that was used already" : Py_TYPE(capsule)->tp_name);
+  FL_CHECK(
+      is_dlpack_capsule(capsule), "from_dlpack: expected a DLPack capsule, got ",
+      PyCapsule_CheckExact(capsule) ? "one of another kind or one that was used already" : Py_TYPE(capsule)->tp_name);
   if (PyCapsule_IsValid(capsule, dl::kVersionedName)) {
     auto* m = static_cast<dl::ManagedVersioned*>(PyCapsule_GetPointer(capsule, dl::kVersionedName));
-    FL_CHECK(m->version.major <= 1, ErrorKind::Buffer, "from_dlpack: the capsule has DLPack version ", m->version.major, ".", m->version.minor, ", and this build reads 1.x");
+    FL_CHECK(m->version.major <= 1, ErrorKind::Buffer, "from_dlpack: the capsule has DLPack version ", m->version.major,
+             ".", m->version.minor, ", and this build reads 1.x");
     PyCapsule_SetName(capsule, dl::kUsedVersionedName);
     return import_from(m, m->flags & dl::kReadOnly);
   }

@@ -50,7 +50,8 @@ std::string text_of(PyObject* string);
 void set_python_error();
 
 // Runs f() and returns what it returns; on an exception sets Python's and returns null.
-template <class F> PyObject* guarded(F&& f) noexcept {
+template <class F>
+PyObject* guarded(F&& f) noexcept {
   try {
     return f();
   } catch (...) {
@@ -58,7 +59,8 @@ template <class F> PyObject* guarded(F&& f) noexcept {
     return nullptr;
   }
 }
-template <class F> int guarded_int(F&& f) noexcept {
+template <class F>
+int guarded_int(F&& f) noexcept {
   try {
     return f();
   } catch (...) {

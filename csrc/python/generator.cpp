@@ -10,8 +10,7 @@ namespace fl {
 namespace {
 
 struct GeneratorObject {
-  PyObject_HEAD
-  std::shared_ptr<Generator>* generator;
+  PyObject_HEAD std::shared_ptr<Generator>* generator;
 };
 PyTypeObject* generator_type;
 PyObject* the_default;
@@ -31,7 +30,8 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) return nullptr;
     if (device != Py_None) {
       Device d = parse_device(device);
-      FL_CHECK(d.type == DeviceType::CPU || d.type == DeviceType::Meta, "Device type ", device_text(d), " is not supported for torch.Generator() api");
+      FL_CHECK(d.type == DeviceType::CPU || d.type == DeviceType::Meta, "Device type ", device_text(d),
+               " is not supported for torch.Generator() api");
     }
     return wrap(std::make_shared<Generator>());
   });
@@ -60,7 +60,8 @@ PyObject* manual_seed(PyObject* o, PyObject* seed) {
         overflow = 2;
       }
     }
-    FL_CHECK(overflow >= 0 && overflow < 2, ErrorKind::Value, "Overflow when unpacking a seed: it must be in [-2^63, 2^64 - 1]");
+    FL_CHECK(overflow >= 0 && overflow < 2, ErrorKind::Value,
+             "Overflow when unpacking a seed: it must be in [-2^63, 2^64 - 1]");
     std::lock_guard lock(held(o).mutex());
     held(o).set_seed(value);
     Py_INCREF(o);
@@ -81,10 +82,13 @@ PyObject* get_state(PyObject* o, PyObject*) {
 }
 PyObject* set_state(PyObject* o, PyObject* state) {
   return guarded([&] {
-    FL_CHECK(is_tensor(state), ErrorKind::Type, "set_state: expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
+    FL_CHECK(is_tensor(state), ErrorKind::Type, "set_state: expected a torch.ByteTensor, but got ",
+             Py_TYPE(state)->tp_name);
     const Tensor& t = as_tensor(state);
-    FL_CHECK(t.dtype() == DType::UInt8 && t.is_contiguous() && !t.is_meta(), ErrorKind::Type, "set_state: RNG state must be a torch.ByteTensor, got ", info(t.dtype()).name);
-    FL_CHECK(held(o).set_state(t.data<uint8_t>(), t.numel()), "set_state: the tensor of ", t.numel(), " bytes is no valid state of this generator");
+    FL_CHECK(t.dtype() == DType::UInt8 && t.is_contiguous() && !t.is_meta(), ErrorKind::Type,
+             "set_state: RNG state must be a torch.ByteTensor, got ", info(t.dtype()).name);
+    FL_CHECK(held(o).set_state(t.data<uint8_t>(), t.numel()), "set_state: the tensor of ", t.numel(),
+             " bytes is no valid state of this generator");
     Py_INCREF(o);
     return o;
   });
@@ -99,18 +103,22 @@ PyObject* reduce(PyObject* o, PyObject*) {
     return PyObject_CallFunctionObjArgs(package_function("_tensor_base", "reduce_generator"), o, state.get(), nullptr);
   });
 }
-PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Restarts the stream from a seed; returns the generator."},
-                         {"seed", seed, METH_NOARGS, "Restarts from entropy of the system; returns the seed."},
-                         {"initial_seed", initial_seed, METH_NOARGS, "The seed the stream started from."},
-                         {"get_state", get_state, METH_NOARGS, "The state as a uint8 tensor, in PyTorch's layout."},
-                         {"set_state", set_state, METH_O, "Takes a state made by get_state."},
-                         {"clone_state", clone_state, METH_NOARGS, "A generator of its own in the same state."},
-                         {"graphsafe_get_state", clone_state, METH_NOARGS, nullptr},
-                         {"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {}};
+PyMethodDef methods[] = {
+    {"manual_seed", manual_seed, METH_O, "Restarts the stream from a seed; returns the generator."},
+    {"seed", seed, METH_NOARGS, "Restarts from entropy of the system; returns the seed."},
+    {"initial_seed", initial_seed, METH_NOARGS, "The seed the stream started from."},
+    {"get_state", get_state, METH_NOARGS, "The state as a uint8 tensor, in PyTorch's layout."},
+    {"set_state", set_state, METH_O, "Takes a state made by get_state."},
+    {"clone_state", clone_state, METH_NOARGS, "A generator of its own in the same state."},
+    {"graphsafe_get_state", clone_state, METH_NOARGS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr}, {}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_methods, methods}, {Py_tp_getset, getset}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, getset},
+                       {0, nullptr}};
 
 }  // namespace
 

@@ -46,7 +46,8 @@ void attach_methods(OpGroup* g) {
   PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
   const std::string& name = g->overloads[0]->public_name;
   if (method && PyObject_SetAttrString(type, name.c_str(), op_callable(g, Form::Method))) throw PythonError();
-  if (in_place && PyObject_SetAttrString(type, (name + "_").c_str(), op_callable(g, Form::InPlaceMethod))) throw PythonError();
+  if (in_place && PyObject_SetAttrString(type, (name + "_").c_str(), op_callable(g, Form::InPlaceMethod)))
+    throw PythonError();
 }
 
 void add_functions(OpGroup* g, PyObject* dict) {
@@ -95,8 +96,9 @@ PyObject* define_py(PyObject*, PyObject* args) {
 PyRef argument_rows(const Entry& e) {
   PyRef list = checked(PyList_New(0));
   for (const Argument& a : e.schema.args) {
-    PyRef row = checked(Py_BuildValue("(sszO)", a.name.c_str(), a.type_text.c_str(), a.has_default ? a.default_text.c_str() : nullptr,
-                                      a.keyword_only ? Py_True : Py_False));
+    PyRef row =
+        checked(Py_BuildValue("(sszO)", a.name.c_str(), a.type_text.c_str(),
+                              a.has_default ? a.default_text.c_str() : nullptr, a.keyword_only ? Py_True : Py_False));
     if (PyList_Append(list.get(), row.get())) throw PythonError();
   }
   return list;
@@ -110,11 +112,12 @@ PyObject* table_py(PyObject*, PyObject*) {
       for (Entry* e : g->overloads) {
         PyRef args = argument_rows(*e);
         PyRef row = checked(Py_BuildValue(
-            "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:s}", "id", e->id.c_str(), "name", g->name.c_str(), "schema",
-            e->schema.text.c_str(), "returns", e->schema.returns.c_str(), "args", args.get(), "function", yes(has_function(*e)), "method",
-            yes(has_method(*e)), "in_place", yes(e->has_in_place), "out", yes(e->has_out), "composite", yes(e->composite), "view",
-            yes(e->view), "differentiable", yes(e->vjp || e->composite), "pointwise", yes(e->pointwise), "mutates", yes(e->mutates),
-            "python", e->python ? e->python : Py_None, "doc", e->doc));
+            "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:s}", "id", e->id.c_str(), "name",
+            g->name.c_str(), "schema", e->schema.text.c_str(), "returns", e->schema.returns.c_str(), "args", args.get(),
+            "function", yes(has_function(*e)), "method", yes(has_method(*e)), "in_place", yes(e->has_in_place), "out",
+            yes(e->has_out), "composite", yes(e->composite), "view", yes(e->view), "differentiable",
+            yes(e->vjp || e->composite), "pointwise", yes(e->pointwise), "mutates", yes(e->mutates), "python",
+            e->python ? e->python : Py_None, "doc", e->doc));
         if (PyList_Append(list.get(), row.get())) throw PythonError();
       }
     return list.detach();
@@ -123,8 +126,11 @@ PyObject* table_py(PyObject*, PyObject*) {
 
 PyObject* set_default_dtype_py(PyObject*, PyObject* dtype) {
   return guarded([&]() -> PyObject* {
-    FL_CHECK(is_dtype(dtype), ErrorKind::Type, "invalid dtype object: only floating-point types are supported as the default type, got ", Py_TYPE(dtype)->tp_name);
-    FL_CHECK(is_floating(dtype_of_object(dtype)), ErrorKind::Type, "only floating-point types are supported as the default type, got ", info(dtype_of_object(dtype)).name);
+    FL_CHECK(is_dtype(dtype), ErrorKind::Type,
+             "invalid dtype object: only floating-point types are supported as the default type, got ",
+             Py_TYPE(dtype)->tp_name);
+    FL_CHECK(is_floating(dtype_of_object(dtype)), ErrorKind::Type,
+             "only floating-point types are supported as the default type, got ", info(dtype_of_object(dtype)).name);
     set_default_dtype(dtype_of_object(dtype));
     Py_RETURN_NONE;
   });
@@ -148,7 +154,8 @@ PyObject* promote_types_py(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *a, *b;
     if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
-    FL_CHECK(is_dtype(a) && is_dtype(b), ErrorKind::Type, "promote_types(): arguments must be torch.dtype, not ", Py_TYPE(is_dtype(a) ? b : a)->tp_name);
+    FL_CHECK(is_dtype(a) && is_dtype(b), ErrorKind::Type, "promote_types(): arguments must be torch.dtype, not ",
+             Py_TYPE(is_dtype(a) ? b : a)->tp_name);
     PyObject* o = dtype_object(promote(dtype_of_object(a), dtype_of_object(b)));
     Py_INCREF(o);
     return o;
@@ -166,8 +173,9 @@ PyObject* can_cast_py(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 PyObject* memory_stats_py(PyObject*, PyObject*) {
   MemoryStats s = memory_stats();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "allocated", (long long)s.allocated, "peak", (long long)s.peak, "cached", (long long)s.cached, "limit",
-                       (long long)s.limit, "allocations", (long long)s.allocations, "reused", (long long)s.reused);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "allocated", (long long)s.allocated, "peak", (long long)s.peak,
+                       "cached", (long long)s.cached, "limit", (long long)s.limit, "allocations",
+                       (long long)s.allocations, "reused", (long long)s.reused);
 }
 PyObject* empty_cache_py(PyObject*, PyObject*) {
   empty_cache();
@@ -180,7 +188,8 @@ PyObject* reset_peak_py(PyObject*, PyObject*) {
 PyObject* set_memory_limit_py(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
     int64_t v;
-    FL_CHECK(to_int(n, &v) && v >= 0, ErrorKind::Type, "set_memory_limit: expected a number of bytes, 0 for the machine's");
+    FL_CHECK(to_int(n, &v) && v >= 0, ErrorKind::Type,
+             "set_memory_limit: expected a number of bytes, 0 for the machine's");
     set_memory_limit(v);
     Py_RETURN_NONE;
   });
@@ -190,21 +199,23 @@ PyObject* isa_py(PyObject*, PyObject*) {
   return PyUnicode_FromString(names[static_cast<int>(machine_isa())]);
 }
 
-PyMethodDef functions[] = {{"_namespace", namespace_py, METH_O, "The op functions of a namespace, by name."},
-                           {"_define", define_py, METH_VARARGS, "Declares a composite op."},
-                           {"_table", table_py, METH_NOARGS, "All entries of the op table."},
-                           {"_set_default_dtype", set_default_dtype_py, METH_O, nullptr},
-                           {"get_default_dtype", get_default_dtype_py, METH_NOARGS, "The floating type that Python floats become."},
-                           {"set_num_threads", set_num_threads_py, METH_O, "How many threads ops may use."},
-                           {"get_num_threads", get_num_threads_py, METH_NOARGS, "How many threads ops may use."},
-                           {"promote_types", promote_types_py, METH_VARARGS, "The smallest type that holds both."},
-                           {"can_cast", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(can_cast_py)), METH_VARARGS | METH_KEYWORDS, "Whether a type may be cast to another by promotion's rules."},
-                           {"_memory_stats", memory_stats_py, METH_NOARGS, nullptr},
-                           {"_empty_cache", empty_cache_py, METH_NOARGS, nullptr},
-                           {"_reset_peak_memory", reset_peak_py, METH_NOARGS, nullptr},
-                           {"_set_memory_limit", set_memory_limit_py, METH_O, nullptr},
-                           {"_cpu_capability", isa_py, METH_NOARGS, nullptr},
-                           {}};
+PyMethodDef functions[] = {
+    {"_namespace", namespace_py, METH_O, "The op functions of a namespace, by name."},
+    {"_define", define_py, METH_VARARGS, "Declares a composite op."},
+    {"_table", table_py, METH_NOARGS, "All entries of the op table."},
+    {"_set_default_dtype", set_default_dtype_py, METH_O, nullptr},
+    {"get_default_dtype", get_default_dtype_py, METH_NOARGS, "The floating type that Python floats become."},
+    {"set_num_threads", set_num_threads_py, METH_O, "How many threads ops may use."},
+    {"get_num_threads", get_num_threads_py, METH_NOARGS, "How many threads ops may use."},
+    {"promote_types", promote_types_py, METH_VARARGS, "The smallest type that holds both."},
+    {"can_cast", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(can_cast_py)), METH_VARARGS | METH_KEYWORDS,
+     "Whether a type may be cast to another by promotion's rules."},
+    {"_memory_stats", memory_stats_py, METH_NOARGS, nullptr},
+    {"_empty_cache", empty_cache_py, METH_NOARGS, nullptr},
+    {"_reset_peak_memory", reset_peak_py, METH_NOARGS, nullptr},
+    {"_set_memory_limit", set_memory_limit_py, METH_O, nullptr},
+    {"_cpu_capability", isa_py, METH_NOARGS, nullptr},
+    {}};
 
 // OpenBLAS comes with a package of its own, which may lie anywhere on the module path.
 void find_openblas() {
@@ -219,7 +230,8 @@ void find_openblas() {
   PyErr_Clear();
 }
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_C", "The core of the framework.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_C", "The core of the framework.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace fl

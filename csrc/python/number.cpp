@@ -88,17 +88,23 @@ PyObject* unary(Operator& op, PyObject* a) noexcept {
   });
 }
 
-Operator add_op{"add", "add"}, sub_op{"sub", "sub"}, mul_op{"mul", "mul"}, div_op{"div", "div"}, rsub_op{"rsub", nullptr},
-    floor_op{"floor_divide", nullptr}, mod_op{"remainder", nullptr}, pow_op{"pow", nullptr}, matmul_op{"matmul", nullptr},
-    and_op{"bitwise_and", nullptr}, or_op{"bitwise_or", nullptr}, xor_op{"bitwise_xor", nullptr}, left_op{"bitwise_left_shift", nullptr},
-    right_op{"bitwise_right_shift", nullptr}, neg_op{"neg", nullptr}, abs_op{"abs", nullptr}, invert_op{"bitwise_not", nullptr},
-    positive_op{"positive", nullptr}, lt_op{"lt", "lt"}, le_op{"le", "le"}, gt_op{"gt", "gt"}, ge_op{"ge", "ge"}, eq_op{"eq", "eq"}, ne_op{"ne", "ne"};
+Operator add_op{"add", "add"}, sub_op{"sub", "sub"}, mul_op{"mul", "mul"}, div_op{"div", "div"},
+    rsub_op{"rsub", nullptr}, floor_op{"floor_divide", nullptr}, mod_op{"remainder", nullptr}, pow_op{"pow", nullptr},
+    matmul_op{"matmul", nullptr}, and_op{"bitwise_and", nullptr}, or_op{"bitwise_or", nullptr},
+    xor_op{"bitwise_xor", nullptr}, left_op{"bitwise_left_shift", nullptr}, right_op{"bitwise_right_shift", nullptr},
+    neg_op{"neg", nullptr}, abs_op{"abs", nullptr}, invert_op{"bitwise_not", nullptr}, positive_op{"positive", nullptr},
+    lt_op{"lt", "lt"}, le_op{"le", "le"}, gt_op{"gt", "gt"}, ge_op{"ge", "ge"}, eq_op{"eq", "eq"}, ne_op{"ne", "ne"};
 
-#define BINARY(fn, op) PyObject* fn(PyObject* a, PyObject* b) { return binary(op, nullptr, a, b); }
-#define IN_PLACE(fn, op) PyObject* fn(PyObject* a, PyObject* b) { return in_place(op, a, b); }
-BINARY(nb_mul, mul_op) BINARY(nb_div, div_op) BINARY(nb_floor, floor_op) BINARY(nb_mod, mod_op) BINARY(nb_matmul, matmul_op)
-BINARY(nb_and, and_op) BINARY(nb_or, or_op) BINARY(nb_xor, xor_op) BINARY(nb_left, left_op) BINARY(nb_right, right_op)
-PyObject* nb_add(PyObject* a, PyObject* b) { return binary(add_op, &add_op, a, b); }
+#define BINARY(fn, op) \
+  PyObject* fn(PyObject* a, PyObject* b) { return binary(op, nullptr, a, b); }
+#define IN_PLACE(fn, op) \
+  PyObject* fn(PyObject* a, PyObject* b) { return in_place(op, a, b); }
+BINARY(nb_mul, mul_op)
+BINARY(nb_div, div_op) BINARY(nb_floor, floor_op) BINARY(nb_mod, mod_op) BINARY(nb_matmul, matmul_op)
+    BINARY(nb_and, and_op) BINARY(nb_or, or_op) BINARY(nb_xor, xor_op) BINARY(nb_left, left_op)
+        BINARY(nb_right, right_op) PyObject* nb_add(PyObject* a, PyObject* b) {
+  return binary(add_op, &add_op, a, b);
+}
 PyObject* nb_sub(PyObject* a, PyObject* b) { return binary(sub_op, &rsub_op, a, b); }
 PyObject* nb_pow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) {
@@ -107,10 +113,13 @@ PyObject* nb_pow(PyObject* a, PyObject* b, PyObject* modulus) {
   }
   return binary(pow_op, nullptr, a, b);
 }
-IN_PLACE(nb_iadd, add_op) IN_PLACE(nb_isub, sub_op) IN_PLACE(nb_imul, mul_op) IN_PLACE(nb_idiv, div_op) IN_PLACE(nb_ifloor, floor_op)
-IN_PLACE(nb_imod, mod_op) IN_PLACE(nb_iand, and_op) IN_PLACE(nb_ior, or_op) IN_PLACE(nb_ixor, xor_op) IN_PLACE(nb_ileft, left_op)
-IN_PLACE(nb_iright, right_op)
-PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) { return in_place(pow_op, a, b); }
+IN_PLACE(nb_iadd, add_op)
+IN_PLACE(nb_isub, sub_op) IN_PLACE(nb_imul, mul_op) IN_PLACE(nb_idiv, div_op) IN_PLACE(nb_ifloor, floor_op)
+    IN_PLACE(nb_imod, mod_op) IN_PLACE(nb_iand, and_op) IN_PLACE(nb_ior, or_op) IN_PLACE(nb_ixor, xor_op)
+        IN_PLACE(nb_ileft, left_op)
+            IN_PLACE(nb_iright, right_op) PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) {
+  return in_place(pow_op, a, b);
+}
 PyObject* nb_neg(PyObject* a) { return unary(neg_op, a); }
 PyObject* nb_abs(PyObject* a) { return unary(abs_op, a); }
 PyObject* nb_invert(PyObject* a) { return unary(invert_op, a); }
@@ -134,7 +143,8 @@ Scalar single_value(PyObject* o, const char* what) {
 int nb_bool(PyObject* o) {
   return guarded_int([&] {
     const Tensor& t = as_tensor(o);
-    FL_CHECK(t.numel() == 1, "Boolean value of Tensor with ", t.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
+    FL_CHECK(t.numel() == 1, "Boolean value of Tensor with ", t.numel() == 0 ? "no values" : "more than one value",
+             " is ambiguous");
     return single_value(o, "bool").to_bool() ? 1 : 0;
   });
 }

@@ -13,9 +13,9 @@ namespace {
 PyObject* dtypes[kNumDTypes];
 PyObject* layouts[8];
 PyObject* formats[4];
-constexpr const char* kLayouts[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn"};
+constexpr const char* kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
+                                    "sparse_bsr", "sparse_bsc", "jagged",     "_mkldnn"};
 constexpr const char* kFormats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-
 
 DType self_dtype(PyObject* o) { return reinterpret_cast<DTypeObject*>(o)->dtype; }
 PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", info(self_dtype(o)).name.data()); }
@@ -30,22 +30,31 @@ PyObject* dtype_to_complex(PyObject* o, PyObject*) {
   Py_INCREF(r);
   return r;
 }
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_to_real, METH_NOARGS, "The real dtype of the same precision."},
-                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype of the same precision."},
-                               {}};
-PyGetSetDef dtype_getset[] = {
-    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(self_dtype(o))); }, nullptr, nullptr, nullptr},
-    {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(self_dtype(o))); }, nullptr, nullptr, nullptr},
-    {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(info(self_dtype(o)).is_signed); }, nullptr, nullptr, nullptr},
-    {"itemsize", [](PyObject* o, void*) { return PyLong_FromLong(info(self_dtype(o)).size); }, nullptr, nullptr, nullptr},
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"to_real", dtype_to_real, METH_NOARGS, "The real dtype of the same precision."},
+    {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype of the same precision."},
     {}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_methods, dtype_methods}, {Py_tp_getset, dtype_getset}, {0, nullptr}};
+PyGetSetDef dtype_getset[] = {
+    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(self_dtype(o))); }, nullptr,
+     nullptr, nullptr},
+    {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(self_dtype(o))); }, nullptr, nullptr,
+     nullptr},
+    {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(info(self_dtype(o)).is_signed); }, nullptr, nullptr,
+     nullptr},
+    {"itemsize", [](PyObject* o, void*) { return PyLong_FromLong(info(self_dtype(o)).size); }, nullptr, nullptr,
+     nullptr},
+    {}};
+PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+                             {Py_tp_methods, dtype_methods},
+                             {Py_tp_getset, dtype_getset},
+                             {0, nullptr}};
 
 Device self_device(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->device; }
 PyObject* device_repr(PyObject* o) {
   Device d = self_device(o);
-  if (d.index >= 0) return PyUnicode_FromFormat("device(type='%s', index=%d)", kDeviceNames[int(d.type)].data(), d.index);
+  if (d.index >= 0)
+    return PyUnicode_FromFormat("device(type='%s', index=%d)", kDeviceNames[int(d.type)].data(), d.index);
   return PyUnicode_FromFormat("device(type='%s')", kDeviceNames[int(d.type)].data());
 }
 PyObject* device_str(PyObject* o) { return PyUnicode_FromString(device_text(self_device(o)).c_str()); }
@@ -58,7 +67,8 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
     PyObject *type, *index = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
+      return nullptr;
     Device d = parse_device(type);
     if (index != Py_None) {
       FL_CHECK(d.index < 0, "device: the type string '", device_text(d), "' has an index already");
@@ -98,14 +108,17 @@ PyObject* set_default_device(PyObject*, PyObject* device) {
     return Py_None;
   });
 }
-PyMethodDef device_functions[] = {{"get_default_device", get_default_device, METH_NOARGS, "Where factory functions put new tensors."},
-                                  {"_set_default_device", set_default_device, METH_O, nullptr},
-                                  {}};
+PyMethodDef device_functions[] = {
+    {"get_default_device", get_default_device, METH_NOARGS, "Where factory functions put new tensors."},
+    {"_set_default_device", set_default_device, METH_O, nullptr},
+    {}};
 PyMethodDef device_methods[] = {{"__enter__", device_enter, METH_NOARGS, nullptr},
                                 {"__exit__", device_exit, METH_VARARGS, nullptr},
-                                {"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
+                                {"__reduce__", device_reduce, METH_NOARGS, nullptr},
+                                {}};
 PyGetSetDef device_getset[] = {
-    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(kDeviceNames[int(self_device(o).type)].data()); }, nullptr, nullptr, nullptr},
+    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(kDeviceNames[int(self_device(o).type)].data()); },
+     nullptr, nullptr, nullptr},
     {"index",
      [](PyObject* o, void*) -> PyObject* {
        if (self_device(o).index < 0) Py_RETURN_NONE;
@@ -125,7 +138,8 @@ PyType_Slot device_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(device_repr)}
 PyObject* name_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", reinterpret_cast<NameObject*>(o)->name); }
 PyObject* name_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(reinterpret_cast<NameObject*>(o)->name); }
 PyMethodDef name_methods[] = {{"__reduce__", name_reduce, METH_NOARGS, nullptr}, {}};
-PyType_Slot name_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(name_repr)}, {Py_tp_methods, name_methods}, {0, nullptr}};
+PyType_Slot name_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(name_repr)}, {Py_tp_methods, name_methods}, {0, nullptr}};
 
 // torch.Size: a tuple of ints that knows its product.
 PyObject* as_size(PyObject* tuple) {
@@ -182,7 +196,8 @@ PyObject* size_reduce(PyObject* o, PyObject*) {
 }
 PyObject* size_concat(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) {
-    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to Size", Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
+    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to Size",
+                 Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
     return nullptr;
   }
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
@@ -209,7 +224,8 @@ PyType_Slot size_slots[] = {{Py_tp_base, nullptr},
                             {Py_tp_methods, size_methods},
                             {0, nullptr}};
 
-PyTypeObject* make_type(PyObject* module, const std::string& package, const char* name, int size, PyType_Slot* slots, unsigned flags) {
+PyTypeObject* make_type(PyObject* module, const std::string& package, const char* name, int size, PyType_Slot* slots,
+                        unsigned flags) {
   auto* full = new std::string(package + "." + name);
   PyType_Spec spec{full->c_str(), size, 0, flags, slots};
   PyObject* type = PyType_FromSpec(&spec);
@@ -222,7 +238,8 @@ PyTypeObject* make_type(PyObject* module, const std::string& package, const char
 bool is_numpy_scalar(PyObject* o) {
   // Without importing NumPy: its scalar types say so by their module.
   const char* name = Py_TYPE(o)->tp_name;
-  return std::strncmp(name, "numpy.", 6) == 0 && PyObject_HasAttrString(o, "dtype") && !PyObject_HasAttrString(o, "__len__") ;
+  return std::strncmp(name, "numpy.", 6) == 0 && PyObject_HasAttrString(o, "dtype") &&
+         !PyObject_HasAttrString(o, "__len__");
 }
 
 }  // namespace
@@ -258,10 +275,13 @@ Device parse_device(PyObject* o) {
     bool known = false;
     for (size_t i = 0; i < std::size(kDeviceNames); i++)
       if (kDeviceNames[i] == type) d.type = static_cast<DeviceType>(i), known = true;
-    FL_CHECK(known, "Expected one of cpu, cuda, mps, xpu, meta and other device types at the start of a device string, got: '", text, "'");
+    FL_CHECK(known,
+             "Expected one of cpu, cuda, mps, xpu, meta and other device types at the start of a device string, got: '",
+             text, "'");
     if (colon != std::string_view::npos) {
       std::string_view digits = text.substr(colon + 1);
-      FL_CHECK(!digits.empty() && digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string_view::npos &&
+      FL_CHECK(!digits.empty() && digits.size() <= 3 &&
+                   digits.find_first_not_of("0123456789") == std::string_view::npos &&
                    (digits.size() == 1 || digits[0] != '0'),
                "Invalid device string: '", text, "'");
       int index = std::stoi(std::string(digits));
@@ -278,9 +298,7 @@ Device parse_device(PyObject* o) {
   fail(ErrorKind::Type, "device: expected a torch.device, a string or an int, got ", Py_TYPE(o)->tp_name);
 }
 
-bool is_number(PyObject* o) {
-  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_numpy_scalar(o);
-}
+bool is_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_numpy_scalar(o); }
 
 bool to_scalar(PyObject* o, Scalar* out) {
   if (PyFloat_Check(o)) return *out = Scalar(PyFloat_AS_DOUBLE(o)), true;
@@ -306,10 +324,14 @@ bool to_scalar(PyObject* o, Scalar* out) {
     if (t->numel != 1 || !address(t) || (t->flags & kRequiresGrad)) return false;
     visit_dtype(t->dtype, [&]<class T>() {
       T v = *reinterpret_cast<T*>(address(t));
-      if constexpr (std::is_same_v<T, Bool>) *out = Scalar(bool(v));
-      else if constexpr (std::is_integral_v<T>) *out = Scalar(static_cast<int64_t>(v));
-      else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>) *out = Scalar(std::complex<double>(v.real, v.imag));
-      else *out = Scalar(static_cast<double>(static_cast<double>(v)));
+      if constexpr (std::is_same_v<T, Bool>)
+        *out = Scalar(bool(v));
+      else if constexpr (std::is_integral_v<T>)
+        *out = Scalar(static_cast<int64_t>(v));
+      else if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)
+        *out = Scalar(std::complex<double>(v.real, v.imag));
+      else
+        *out = Scalar(static_cast<double>(static_cast<double>(v)));
     });
     return true;
   }
@@ -350,10 +372,14 @@ bool to_int(PyObject* o, int64_t* out) {
 
 PyObject* scalar_object(const Scalar& s) {
   switch (s.type) {
-    case Scalar::Type::Bool: return PyBool_FromLong(s.i != 0);
-    case Scalar::Type::Int: return PyLong_FromLongLong(s.i);
-    case Scalar::Type::Float: return PyFloat_FromDouble(s.d);
-    default: return PyComplex_FromDoubles(s.c[0], s.c[1]);
+    case Scalar::Type::Bool:
+      return PyBool_FromLong(s.i != 0);
+    case Scalar::Type::Int:
+      return PyLong_FromLongLong(s.i);
+    case Scalar::Type::Float:
+      return PyFloat_FromDouble(s.d);
+    default:
+      return PyComplex_FromDoubles(s.c[0], s.c[1]);
   }
 }
 

@@ -11,7 +11,8 @@ std::string describe(PyObject* o) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
     name += " of (";
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    for (Py_ssize_t i = 0; i < n && i < 6; i++) name += std::string(i ? ", " : "") + Py_TYPE(PySequence_Fast_GET_ITEM(o, i))->tp_name;
+    for (Py_ssize_t i = 0; i < n && i < 6; i++)
+      name += std::string(i ? ", " : "") + Py_TYPE(PySequence_Fast_GET_ITEM(o, i))->tp_name;
     name += n > 6 ? ", ...)" : ")";
   }
   return name;
@@ -83,12 +84,18 @@ bool convert_tensors(PyObject* o, const Argument& a, Parsed& p, Value& v) {
 }
 
 bool convert_dtype(PyObject* o, Value& v) {
-  if (is_dtype(o)) v = Value(dtype_of_object(o));
-  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) v = Value(DType::Double);
-  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) v = Value(DType::Int64);
-  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) v = Value(DType::Bool);
-  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) v = Value(DType::ComplexDouble);
-  else return false;
+  if (is_dtype(o))
+    v = Value(dtype_of_object(o));
+  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    v = Value(DType::Double);
+  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type))
+    v = Value(DType::Int64);
+  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type))
+    v = Value(DType::Bool);
+  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type))
+    v = Value(DType::ComplexDouble);
+  else
+    return false;
   return true;
 }
 
@@ -151,7 +158,9 @@ bool convert(PyObject* o, const Argument& a, Parsed& p, Value& v) {
     }
     case ArgType::Bool:
       if (PyBool_Check(o)) return v = Value(o == Py_True), true;
-      if (Scalar s; !PyLong_Check(o) && !PyFloat_Check(o) && !is_tensor(o) && to_scalar(o, &s) && s.type == Scalar::Type::Bool) return v = Value(s.i != 0), true;
+      if (Scalar s;
+          !PyLong_Check(o) && !PyFloat_Check(o) && !is_tensor(o) && to_scalar(o, &s) && s.type == Scalar::Type::Bool)
+        return v = Value(s.i != 0), true;
       break;
     case ArgType::Scalar:
       if (convert_number(o, p, v)) return true;
@@ -189,10 +198,12 @@ bool convert(PyObject* o, const Argument& a, Parsed& p, Value& v) {
       }
       break;
     case ArgType::Device:
-      if (Py_TYPE(o) == device_type || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o))) return v = Value(parse_device(o)), true;
+      if (Py_TYPE(o) == device_type || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)))
+        return v = Value(parse_device(o)), true;
       break;
     case ArgType::MemoryFormat:
-      if (Py_TYPE(o) == memory_format_type) return v = Value(static_cast<MemoryFormat>(reinterpret_cast<NameObject*>(o)->code)), true;
+      if (Py_TYPE(o) == memory_format_type)
+        return v = Value(static_cast<MemoryFormat>(reinterpret_cast<NameObject*>(o)->code)), true;
       break;
     case ArgType::Generator:
       if (Generator* g = generator_of(o)) return v = Value(g), true;
@@ -239,8 +250,8 @@ std::string quoted(PyObject* name) { return "'" + text_of(name) + "'"; }
 
 bool has_torch_function(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
-  if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyUnicode_Type || t == &PyTuple_Type || t == &PyList_Type || t == &PyBool_Type ||
-      o == Py_None || t == &PyType_Type)
+  if (t == &PyLong_Type || t == &PyFloat_Type || t == &PyUnicode_Type || t == &PyTuple_Type || t == &PyList_Type ||
+      t == &PyBool_Type || o == Py_None || t == &PyType_Type)
     return false;
   static PyObject* name = PyUnicode_InternFromString("__torch_function__");
   PyObject* found = _PyType_Lookup(t, name);
@@ -268,28 +279,36 @@ bool parse_arguments(const Entry& entry, const Arguments& args, bool allow_out, 
   if (s.positional == first + 1 && given > first && s.args[first].type == ArgType::IntList) {
     PyObject* x = args.items[first];
     int64_t ignored;
-    if (given > first + 1 || (!PyTuple_Check(x) && !PyList_Check(x) && s.args[first].repeat == 0 && to_int(x, &ignored))) spread = true;
+    if (given > first + 1 ||
+        (!PyTuple_Check(x) && !PyList_Check(x) && s.args[first].repeat == 0 && to_int(x, &ignored)))
+      spread = true;
   }
   if (spread) {
     auto& list = p.new_int_list();
     for (Py_ssize_t i = first; i < given; i++) {
       int64_t v;
-      if (!to_int(args.items[i], &v)) return no("argument ", s.args[first].name, " (position ", i - first + 1, ") must be a tuple of ints, but found element of type ", describe(args.items[i]));
+      if (!to_int(args.items[i], &v))
+        return no("argument ", s.args[first].name, " (position ", i - first + 1,
+                  ") must be a tuple of ints, but found element of type ", describe(args.items[i]));
       list.push_back(v);
     }
     p.values[first] = Value(IntList(list));
     p.objects[first] = args.items[first];
     for (int i = 0; i < first; i++) {
       p.objects[i] = args.items[i];
-      if (!convert(args.items[i], s.args[i], p, p.values[i])) return no("argument ", s.args[i].name, " must be ", type_name(s.args[i].type), ", not ", describe(args.items[i]));
+      if (!convert(args.items[i], s.args[i], p, p.values[i]))
+        return no("argument ", s.args[i].name, " must be ", type_name(s.args[i].type), ", not ",
+                  describe(args.items[i]));
     }
   } else {
-    if (given > s.positional) return no("takes ", s.positional - first, " positional arguments but ", given - first, " were given");
+    if (given > s.positional)
+      return no("takes ", s.positional - first, " positional arguments but ", given - first, " were given");
     for (Py_ssize_t i = 0; i < given; i++) {
       p.objects[i] = args.items[i];
       p.values[i] = Value();
       if (!convert(args.items[i], s.args[i], p, p.values[i]))
-        return no("argument '", s.args[i].name, "' (position ", i - first + 1, ") must be ", type_name(s.args[i].type), ", not ", describe(args.items[i]));
+        return no("argument '", s.args[i].name, "' (position ", i - first + 1, ") must be ", type_name(s.args[i].type),
+                  ", not ", describe(args.items[i]));
     }
   }
   if (args.names) {
@@ -308,7 +327,8 @@ bool parse_arguments(const Entry& entry, const Arguments& args, bool allow_out, 
       if (p.objects[i]) return no("got multiple values for argument ", quoted(name));
       p.objects[i] = value;
       p.values[i] = Value();
-      if (!convert(value, s.args[i], p, p.values[i])) return no("argument '", s.args[i].name, "' must be ", type_name(s.args[i].type), ", not ", describe(value));
+      if (!convert(value, s.args[i], p, p.values[i]))
+        return no("argument '", s.args[i].name, "' must be ", type_name(s.args[i].type), ", not ", describe(value));
     }
   }
   for (size_t i = 0; i < n; i++) {
@@ -325,7 +345,8 @@ void refuse_call(const OpGroup& group, const char* shown_name, const Arguments& 
   for (Py_ssize_t i = first; i < args.positional; i++) given += (i > first ? ", " : "") + describe(args.items[i]);
   if (args.names)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args.names); k++)
-      given += (given.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(args.names, k)) + "=" + describe(args.items[args.positional + k]);
+      given += (given.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(args.names, k)) + "=" +
+               describe(args.items[args.positional + k]);
   std::string message = std::string(shown_name) + "(): ";
   std::string tried;
   std::string only;
@@ -341,8 +362,11 @@ void refuse_call(const OpGroup& group, const char* shown_name, const Arguments& 
     std::string signature = e->schema.text.substr(e->schema.text.find('('));
     tried += "\n  * " + signature + ": " + why;
   }
-  if (group.overloads.size() == 1) fail(ErrorKind::Type, message, only, ". Called with (", given, "); expected ", group.overloads[0]->schema.text.substr(group.overloads[0]->schema.text.find('(')));
-  fail(ErrorKind::Type, message, "received an invalid combination of arguments - got (", given, "), but expected one of:", tried);
+  if (group.overloads.size() == 1)
+    fail(ErrorKind::Type, message, only, ". Called with (", given, "); expected ",
+         group.overloads[0]->schema.text.substr(group.overloads[0]->schema.text.find('(')));
+  fail(ErrorKind::Type, message, "received an invalid combination of arguments - got (", given,
+       "), but expected one of:", tried);
 }
 
 }  // namespace fl

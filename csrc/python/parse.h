@@ -35,7 +35,7 @@ struct Parsed {
     if (!made) made = std::make_unique<Lists>();
     return *made;
   }
-  bool has_override = false;         // an argument takes part in __torch_function__
+  bool has_override = false;  // an argument takes part in __torch_function__
 };
 
 // The arguments of a call, as vectorcall passes them; `self`, when there, comes first.

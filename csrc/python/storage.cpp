@@ -5,15 +5,13 @@
 #include <cstring>
 
 #include "memory/shared.h"
-
 #include "tensor/tensor.h"
 
 namespace fl {
 namespace {
 
 struct StorageObject {
-  PyObject_HEAD
-  PyObject* dict;
+  PyObject_HEAD PyObject* dict;
   PyObject* weakrefs;
   Storage* storage;
 };
@@ -25,15 +23,18 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"size", "device", nullptr};
     PyObject *size = nullptr, *device = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device))
+      return nullptr;
     int64_t bytes = 0;
     std::string data;
     bool copied = false;
     if (size && !to_int(size, &bytes)) {
-      PyRef list = checked(PySequence_Fast(size, "UntypedStorage: expected a size in bytes or a sequence of byte values"));
+      PyRef list =
+          checked(PySequence_Fast(size, "UntypedStorage: expected a size in bytes or a sequence of byte values"));
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
         int64_t v;
-        FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &v), ErrorKind::Type, "UntypedStorage: expected byte values");
+        FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &v), ErrorKind::Type,
+                 "UntypedStorage: expected byte values");
         data += static_cast<char>(v);
       }
       bytes = static_cast<int64_t>(data.size());
@@ -120,7 +121,9 @@ PyObject* share_memory(PyObject* o, PyObject*) {
     return o;
   });
 }
-PyObject* is_shared_py(PyObject* o, PyObject*) { return PyBool_FromLong(is_shared(held(o)) || held(o)->device.type != DeviceType::CPU); }
+PyObject* is_shared_py(PyObject* o, PyObject*) {
+  return PyBool_FromLong(is_shared(held(o)) || held(o)->device.type != DeviceType::CPU);
+}
 PyObject* share_descriptor(PyObject* o, PyObject*) {
   return guarded([&] {
     share_storage(held(o));
@@ -149,8 +152,10 @@ SmallVector<int64_t, 6> numbers(PyObject* sequence, const char* what) {
   PyRef list = checked(PySequence_Fast(sequence, "set_: expected a sequence of ints"));
   SmallVector<int64_t, 6> values(PySequence_Fast_GET_SIZE(list.get()));
   for (size_t i = 0; i < values.size(); i++) {
-    FL_CHECK(PySequence_Fast_GET_SIZE(list.get()) == static_cast<Py_ssize_t>(values.size()), ErrorKind::Value, "set_: ", what, " changed its length while it was read");
-    FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &values[i]), ErrorKind::Type, "set_: ", what, " holds ints");
+    FL_CHECK(PySequence_Fast_GET_SIZE(list.get()) == static_cast<Py_ssize_t>(values.size()), ErrorKind::Value,
+             "set_: ", what, " changed its length while it was read");
+    FL_CHECK(to_int(PySequence_Fast_GET_ITEM(list.get(), i), &values[i]), ErrorKind::Type, "set_: ", what,
+             " holds ints");
     FL_CHECK(values[i] >= 0, "set_: ", what, " has a negative entry: ", values[i]);
   }
   return values;
@@ -188,17 +193,21 @@ PyObject* set_memory(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {{"_set_memory", set_memory, METH_VARARGS, nullptr}, {}};
-PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
-                         {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
-                         {"resize_", resize, METH_O, "Changes the number of bytes, keeping what fits."},
-                         {"clone", clone, METH_NOARGS, "A copy with memory of its own."},
-                         {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(copy)), METH_FASTCALL | METH_KEYWORDS, "Copies the bytes of a storage of the same size."},
-                         {"fill_", fill, METH_O, "Sets every byte."},
-                         {"share_memory_", share_memory, METH_NOARGS, "Moves the bytes into memory that processes can share."},
-                         {"is_shared", is_shared_py, METH_NOARGS, "Whether the bytes are in memory that processes can share."},
-                         {"_share_fd_cpu_", share_descriptor, METH_NOARGS, "Shares the bytes; returns the descriptor of the file behind them and their number."},
-                         {"_new_shared_fd_cpu", from_descriptor, METH_VARARGS | METH_STATIC, "A storage over the shared memory behind a descriptor."},
-                         {}};
+PyMethodDef methods[] = {
+    {"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
+    {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
+    {"resize_", resize, METH_O, "Changes the number of bytes, keeping what fits."},
+    {"clone", clone, METH_NOARGS, "A copy with memory of its own."},
+    {"copy_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(copy)), METH_FASTCALL | METH_KEYWORDS,
+     "Copies the bytes of a storage of the same size."},
+    {"fill_", fill, METH_O, "Sets every byte."},
+    {"share_memory_", share_memory, METH_NOARGS, "Moves the bytes into memory that processes can share."},
+    {"is_shared", is_shared_py, METH_NOARGS, "Whether the bytes are in memory that processes can share."},
+    {"_share_fd_cpu_", share_descriptor, METH_NOARGS,
+     "Shares the bytes; returns the descriptor of the file behind them and their number."},
+    {"_new_shared_fd_cpu", from_descriptor, METH_VARARGS | METH_STATIC,
+     "A storage over the shared memory behind a descriptor."},
+    {}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"_cdata", get_address, nullptr, nullptr, nullptr},
                         {"_resizable", get_resizable, nullptr, nullptr, nullptr},
@@ -206,10 +215,16 @@ PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(StorageObject, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(StorageObject, weakrefs), READONLY, nullptr},
                          {}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
-                       {Py_tp_members, members}, {Py_tp_richcompare, reinterpret_cast<void*>(compare)}, {Py_tp_hash, reinterpret_cast<void*>(hash)},
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, getset},
+                       {Py_tp_members, members},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                       {Py_tp_hash, reinterpret_cast<void*>(hash)},
                        {0, nullptr}};
 
 }  // namespace
@@ -225,7 +240,8 @@ Storage* storage_of(PyObject* o) { return PyObject_TypeCheck(o, storage_type) ? 
 
 void init_storage(PyObject* module, const char* package) {
   static std::string name = std::string(package) + ".storage.UntypedStorage";
-  PyType_Spec spec{name.c_str(), sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  PyType_Spec spec{name.c_str(), sizeof(StorageObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!storage_type) throw PythonError();
   PyModule_AddObject(module, "StorageBase", reinterpret_cast<PyObject*>(storage_type));

@@ -93,12 +93,15 @@ void set_override_flag(TensorObject* t) {
   t->flags &= ~kOverride;
   if (type == tensor_type) return;
   PyRef method = PyRef::take(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__torch_function__"));
-  if (!method) PyErr_Clear();
-  else if (method.get() != disabled_torch_function) t->flags |= kOverride;
+  if (!method)
+    PyErr_Clear();
+  else if (method.get() != disabled_torch_function)
+    t->flags |= kOverride;
 }
 
 Tensor make_subclass(PyTypeObject* type, const Tensor& t, bool requires_grad) {
-  FL_CHECK(PyType_IsSubtype(type, tensor_type), ErrorKind::Type, "make_subclass: ", type->tp_name, " is not a subclass of Tensor");
+  FL_CHECK(PyType_IsSubtype(type, tensor_type), ErrorKind::Type, "make_subclass: ", type->tp_name,
+           " is not a subclass of Tensor");
   if (type == tensor_type) {
     Tensor r = alias(t);
     if (requires_grad) set_requires_grad(r, true);
@@ -116,7 +119,8 @@ Tensor make_subclass(PyTypeObject* type, const Tensor& t, bool requires_grad) {
   n->flags |= t->flags & (kInference | kOwnVersion | kMeta);
   set_override_flag(n);
   if (requires_grad) {
-    FL_CHECK(is_differentiable(t.dtype()), "only Tensors of floating point and complex dtype can require gradients, got ", info(t.dtype()).name);
+    FL_CHECK(is_differentiable(t.dtype()),
+             "only Tensors of floating point and complex dtype can require gradients, got ", info(t.dtype()).name);
     set_requires_grad(r, true);
   }
   return r;
@@ -141,7 +145,8 @@ void init_tensor_type(PyObject* module, const char* package) {
   add_indexing_slots(slots);
   add_buffer_slots(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec{name.c_str(), sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  PyType_Spec spec{name.c_str(), sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                   slots.data()};
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw PythonError();
   tensor_type = reinterpret_cast<PyTypeObject*>(type);

@@ -35,7 +35,8 @@ void collect(PyObject* o, std::vector<PyObject*>& found, int depth) {
     return;
   }
   if (depth < 2 && (PyTuple_Check(o) || PyList_Check(o)))
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) collect(PySequence_Fast_GET_ITEM(o, i), found, depth + 1);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+      collect(PySequence_Fast_GET_ITEM(o, i), found, depth + 1);
 }
 
 struct Suspended {
@@ -70,7 +71,8 @@ PyObject* mode_count(PyObject*, PyObject*) { return PyLong_FromSize_t(modes().si
 PyObject* mode_at(PyObject*, PyObject* i) {
   return guarded([&] {
     Py_ssize_t k = PyLong_AsSsize_t(i);
-    FL_CHECK(k >= 0 && k < static_cast<Py_ssize_t>(modes().size()), ErrorKind::Index, "torch function mode stack: no mode ", k);
+    FL_CHECK(k >= 0 && k < static_cast<Py_ssize_t>(modes().size()), ErrorKind::Index,
+             "torch function mode stack: no mode ", k);
     Py_INCREF(modes()[k]);
     return modes()[k];
   });
@@ -89,7 +91,8 @@ PyObject* disabled_function(PyObject*, PyObject* args, PyObject* kw) {
 PyObject* set_disabled(PyObject*, PyObject* args) {
   int subclasses, all;
   if (!PyArg_ParseTuple(args, "pp", &subclasses, &all)) return nullptr;
-  PyObject* old = Py_BuildValue("(OO)", thread_state.function_disabled ? Py_True : Py_False, thread_state.function_modes_disabled ? Py_True : Py_False);
+  PyObject* old = Py_BuildValue("(OO)", thread_state.function_disabled ? Py_True : Py_False,
+                                thread_state.function_modes_disabled ? Py_True : Py_False);
   thread_state.function_disabled = subclasses;
   thread_state.function_modes_disabled = all;
   return old;
@@ -131,7 +134,8 @@ PyMethodDef functions[] = {
     {"_pop_torch_function_mode", pop_mode, METH_NOARGS, nullptr},
     {"_len_torch_function_stack", mode_count, METH_NOARGS, nullptr},
     {"_get_function_stack_at", mode_at, METH_O, nullptr},
-    {"_disabled_torch_function_impl", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(disabled_function)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_disabled_torch_function_impl", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(disabled_function)),
+     METH_VARARGS | METH_KEYWORDS, nullptr},
     {"_set_torch_function_disabled", set_disabled, METH_VARARGS, nullptr},
     {"_has_torch_function", has_function, METH_O, nullptr},
     {"_call_torch_function", call_function_py, METH_VARARGS, nullptr},
@@ -159,18 +163,21 @@ PyObject* call_torch_function(PyObject* function, PyObject* const* args, Py_ssiz
   }
   if (thread_state.function_modes && !thread_state.function_modes_disabled) {
     Suspended top;
-    PyRef r = checked(PyObject_CallMethod(top.mode, "__torch_function__", "OOOO", function, types.get(), positional.get(), kwargs.get()));
+    PyRef r = checked(PyObject_CallMethod(top.mode, "__torch_function__", "OOOO", function, types.get(),
+                                          positional.get(), kwargs.get()));
     if (r.get() != Py_NotImplemented) return r.detach();
   }
   for (PyObject* o : found) {
     PyRef method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__torch_function__"));
     if (method.get() == disabled_torch_function) continue;
-    PyRef r = checked(PyObject_CallFunctionObjArgs(method.get(), function, types.get(), positional.get(), kwargs.get(), nullptr));
+    PyRef r = checked(
+        PyObject_CallFunctionObjArgs(method.get(), function, types.get(), positional.get(), kwargs.get(), nullptr));
     if (r.get() != Py_NotImplemented) return r.detach();
   }
   if (found.empty()) return PyObject_Call(function, positional.get(), kwargs.get());
   PyRef name = PyRef::take(PyObject_Repr(function)), list = PyRef::take(PyObject_Repr(types.get()));
-  fail(ErrorKind::Type, "no implementation found for ", text_of(name.get()), " on types that implement __torch_function__: ", text_of(list.get()));
+  fail(ErrorKind::Type, "no implementation found for ", text_of(name.get()),
+       " on types that implement __torch_function__: ", text_of(list.get()));
 }
 
 void init_torch_function(PyObject* module) {

@@ -20,7 +20,8 @@ int64_t checked_numel(IntList sizes) {
   }
   if (zero) return 0;
   for (int64_t s : sizes)
-    FL_CHECK(!__builtin_mul_overflow(n, s, &n), "sizes ", shape_text(sizes), " are too large: the number of elements overflows int64");
+    FL_CHECK(!__builtin_mul_overflow(n, s, &n), "sizes ", shape_text(sizes),
+             " are too large: the number of elements overflows int64");
   return n;
 }
 
@@ -33,7 +34,8 @@ int64_t storage_bytes_needed(IntList sizes, IntList strides, int64_t offset, int
              "sizes ", shape_text(sizes), " with strides ", shape_text(strides), " overflow int64");
   }
   int64_t bytes;
-  FL_CHECK(!__builtin_mul_overflow(last + 1, item, &bytes), "sizes ", shape_text(sizes), " with strides ", shape_text(strides), " overflow int64");
+  FL_CHECK(!__builtin_mul_overflow(last + 1, item, &bytes), "sizes ", shape_text(sizes), " with strides ",
+           shape_text(strides), " overflow int64");
   return bytes;
 }
 
@@ -103,15 +105,16 @@ Overlap overlap(const Tensor& a, const Tensor& b) {
     return t.bytes() + (last + 1) * t.item_size();
   };
   if (a.bytes() >= end(b) || b.bytes() >= end(a)) return Overlap::None;
-  if (a.bytes() == b.bytes() && a.dtype() == b.dtype() && equal(a.sizes(), b.sizes()) && equal(a.strides(), b.strides()))
+  if (a.bytes() == b.bytes() && a.dtype() == b.dtype() && equal(a.sizes(), b.sizes()) &&
+      equal(a.strides(), b.strides()))
     return Overlap::Same;
   return Overlap::Partial;
 }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim, const char* op) {
   int64_t n = std::max<int64_t>(ndim, 1);
-  FL_CHECK(dim >= -n && dim < n, ErrorKind::Index, op ? op : "", op ? ": " : "", "dimension out of range: expected a dim in [", -n, ", ", n - 1,
-           "], got ", dim);
+  FL_CHECK(dim >= -n && dim < n, ErrorKind::Index, op ? op : "", op ? ": " : "",
+           "dimension out of range: expected a dim in [", -n, ", ", n - 1, "], got ", dim);
   return dim < 0 ? dim + n : dim;
 }
 
@@ -140,7 +143,8 @@ Dims broadcast(IntList a, IntList b, const char* op) {
   for (size_t i = 0; i < n; i++) {
     int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
     FL_CHECK(x == y || x == 1 || y == 1, op, ": the size of tensor a (", x, ") must match the size of tensor b (", y,
-             ") at non-singleton dimension ", n - 1 - i, ": sizes ", shape_text(a), " and ", shape_text(b), " can't be broadcast together");
+             ") at non-singleton dimension ", n - 1 - i, ": sizes ", shape_text(a), " and ", shape_text(b),
+             " can't be broadcast together");
     out[n - 1 - i] = x == 1 ? y : x;
   }
   return out;

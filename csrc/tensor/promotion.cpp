@@ -8,13 +8,20 @@ DType the_default = DType::Float;
 
 int rank(DType t) {  // among signed integers and the small unsigned one
   switch (t) {
-    case DType::Bool: return 0;
-    case DType::UInt8: return 1;
-    case DType::Int8: return 2;
-    case DType::Int16: return 3;
-    case DType::Int32: return 4;
-    case DType::Int64: return 5;
-    default: return 6;
+    case DType::Bool:
+      return 0;
+    case DType::UInt8:
+      return 1;
+    case DType::Int8:
+      return 2;
+    case DType::Int16:
+      return 3;
+    case DType::Int32:
+      return 4;
+    case DType::Int64:
+      return 5;
+    default:
+      return 6;
   }
 }
 bool wide_unsigned(DType t) { return t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64; }
@@ -26,10 +33,17 @@ void set_default_dtype(DType dtype) { the_default = dtype; }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
-  FL_CHECK(is_floating(a) || is_floating(b) || !(wide_unsigned(a) || wide_unsigned(b)), "promotion of ", info(a).name, " and ", info(b).name,
-           " is not supported: uint16, uint32 and uint64 have no common type with others than floats; convert one of them first");
+  FL_CHECK(is_floating(a) || is_floating(b) || !(wide_unsigned(a) || wide_unsigned(b)), "promotion of ", info(a).name,
+           " and ", info(b).name,
+           " is not supported: uint16, uint32 and uint64 have no common type with others than floats; convert one of "
+           "them first");
   if (is_complex(a) || is_complex(b)) {
-    DType ra = is_complex(a) ? real_of(a) : is_floating(a) ? a : DType::Half, rb = is_complex(b) ? real_of(b) : is_floating(b) ? b : DType::Half;
+    DType ra = is_complex(a)    ? real_of(a)
+               : is_floating(a) ? a
+                                : DType::Half,
+          rb = is_complex(b)    ? real_of(b)
+               : is_floating(b) ? b
+                                : DType::Half;
     return ra == DType::Double || rb == DType::Double ? DType::ComplexDouble : DType::ComplexFloat;
   }
   if (is_floating(a) || is_floating(b)) {
@@ -69,8 +83,10 @@ void TypePromoter::add(const Tensor& t) {
 
 void TypePromoter::add(const Scalar& s) {
   DType d = s.natural_dtype();
-  if (is_complex(d)) d = complex_of(the_default);
-  else if (is_floating(d)) d = the_default;
+  if (is_complex(d))
+    d = complex_of(the_default);
+  else if (is_floating(d))
+    d = the_default;
   number_ = has_number_ ? promote(number_, d) : d;
   has_number_ = true;
 }

@@ -69,8 +69,10 @@ void write_dims(TensorObject* t, IntList sizes, IntList strides) {
     expected *= t->sizes[d];
   }
   t->numel = numel;
-  if (contiguous || numel == 0) t->flags |= kContiguous;
-  else t->flags &= ~kContiguous;
+  if (contiguous || numel == 0)
+    t->flags |= kContiguous;
+  else
+    t->flags &= ~kContiguous;
 }
 
 uint16_t device_flag(const Storage* s) { return s->device.type == DeviceType::Meta ? kMeta : 0; }
@@ -127,8 +129,8 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
 Tensor empty(IntList sizes, DType dtype, Device device) {
   int64_t numel = checked_numel(sizes);
   int64_t bytes;
-  FL_CHECK(!__builtin_mul_overflow(numel, item_size(dtype), &bytes), "a tensor of sizes ", shape_text(sizes), " and type ",
-           info(dtype).name, " is too large: its size in bytes overflows int64");
+  FL_CHECK(!__builtin_mul_overflow(numel, item_size(dtype), &bytes), "a tensor of sizes ", shape_text(sizes),
+           " and type ", info(dtype).name, " is too large: its size in bytes overflows int64");
   Dims strides;
   strides.resize(sizes.size());
   int64_t step = 1;
@@ -147,9 +149,10 @@ Tensor empty(IntList sizes, DType dtype, Device device, MemoryFormat format) {
 
 Tensor empty_strided(IntList sizes, IntList strides, DType dtype, Device device) {
   checked_numel(sizes);
-  FL_CHECK(sizes.size() == strides.size(), "empty_strided: sizes ", shape_text(sizes), " and strides ", shape_text(strides),
-           " must have the same length");
-  for (int64_t s : strides) FL_CHECK(s >= 0, "empty_strided: negative strides are not supported, got ", shape_text(strides));
+  FL_CHECK(sizes.size() == strides.size(), "empty_strided: sizes ", shape_text(sizes), " and strides ",
+           shape_text(strides), " must have the same length");
+  for (int64_t s : strides)
+    FL_CHECK(s >= 0, "empty_strided: negative strides are not supported, got ", shape_text(strides));
   return make(new_storage(storage_bytes_needed(sizes, strides, 0, item_size(dtype)), device), sizes, strides, 0, dtype);
 }
 
@@ -171,7 +174,8 @@ Tensor empty_like(const Tensor& t, DType dtype) {
     strides[order[i]] = step;
     step *= std::max<int64_t>(t->sizes[order[i]], 1);
   }
-  return make(new_storage(t.numel() * item_size(dtype), t.device()), t.sizes(), dense ? t.strides() : IntList(strides), 0, dtype);
+  return make(new_storage(t.numel() * item_size(dtype), t.device()), t.sizes(), dense ? t.strides() : IntList(strides),
+              0, dtype);
 }
 
 Tensor scalar_tensor(const Scalar& value, DType dtype, bool wrapped) {

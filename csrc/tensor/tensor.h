@@ -1,7 +1,8 @@
 // The tensor: sizes and strides over a storage, and its place in the autograd graph.
 //
 // A tensor is a Python object. There is no wrapper around a C++ tensor and so nothing to keep in step with it: one
-// reference count, one identity, attributes and subclasses by Python's own rules, and the cycle collector sees the graph.
+// reference count, one identity, attributes and subclasses by Python's own rules, and the cycle collector sees the
+// graph.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -24,13 +25,13 @@ struct AutogradMeta;
 // Bits of TensorObject::flags. The low byte doubles as the set of layers that an op on the tensor must pass through.
 enum Flag : uint16_t {
   kRequiresGrad = 1 << 0,
-  kOverride = 1 << 1,      // a subclass with a __torch_function__ of its own
-  kMeta = 1 << 2,          // on the meta device: no memory
+  kOverride = 1 << 1,  // a subclass with a __torch_function__ of its own
+  kMeta = 1 << 2,      // on the meta device: no memory
   kContiguous = 1 << 8,
-  kWrappedNumber = 1 << 9, // stands for a Python number: weak in type promotion
+  kWrappedNumber = 1 << 9,  // stands for a Python number: weak in type promotion
   kInference = 1 << 10,
-  kOwnVersion = 1 << 11,   // made by `.data`: writes don't count as changes for autograd
-  kNoGradView = 1 << 12,   // a view made while recording was off
+  kOwnVersion = 1 << 11,  // made by `.data`: writes don't count as changes for autograd
+  kNoGradView = 1 << 12,  // a view made while recording was off
   kParameter = 1 << 13,
   kHeapDims = 1 << 14,
 };
@@ -38,8 +39,7 @@ inline constexpr uint16_t kLayerFlags = 0xff;
 inline constexpr int kMaxDims = 64;
 
 struct TensorObject {
-  PyObject_HEAD
-  PyObject* dict;
+  PyObject_HEAD PyObject* dict;
   PyObject* weakrefs;
   Storage* storage;
   int64_t byte_offset;  // of the first element
@@ -59,8 +59,8 @@ struct TensorObject {
 extern PyTypeObject* tensor_type;  // set once, when the extension is loaded
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 
-// Where the first element is; null on the meta device. Always by way of the storage, whose memory moves when it is resized or
-// shared.
+// Where the first element is; null on the meta device. Always by way of the storage, whose memory moves when it is
+// resized or shared.
 inline char* address(const TensorObject* t) {
   char* start = t->storage->data;
   return start ? start + t->byte_offset : nullptr;
@@ -104,7 +104,7 @@ class Tensor {
 
   IntList sizes() const { return {p_->sizes, p_->ndim}; }
   IntList strides() const { return {p_->strides, p_->ndim}; }
-  int64_t size(int64_t dim) const;    // negative dims count from the end; throws IndexError
+  int64_t size(int64_t dim) const;  // negative dims count from the end; throws IndexError
   int64_t stride(int64_t dim) const;
   int64_t dim() const { return p_->ndim; }
   int64_t numel() const { return p_->numel; }
@@ -120,7 +120,10 @@ class Tensor {
   bool is_wrapped_number() const { return p_->flags & kWrappedNumber; }
   Storage* storage() const { return p_->storage; }
   char* bytes() const { return address(p_); }
-  template <class T> T* data() const { return reinterpret_cast<T*>(address(p_)); }
+  template <class T>
+  T* data() const {
+    return reinterpret_cast<T*>(address(p_));
+  }
   // Autograd's view of the tensor; defined in autograd/.
   bool requires_grad() const;
 
@@ -162,17 +165,17 @@ void release_tensor_memory(TensorObject* t);  // for the type's dealloc
 
 // ---- geometry
 
-int64_t checked_numel(IntList sizes);                       // throws when negative or past int64
+int64_t checked_numel(IntList sizes);  // throws when negative or past int64
 int64_t storage_bytes_needed(IntList sizes, IntList strides, int64_t offset, int64_t item_size);
 Dims contiguous_strides(IntList sizes);
 Dims strides_for(IntList sizes, MemoryFormat format);
-bool is_dense(const Tensor& t);                             // non-overlapping and without gaps, in some order
-bool may_overlap_itself(const Tensor& t);                   // two elements at one place (expanded)
+bool is_dense(const Tensor& t);            // non-overlapping and without gaps, in some order
+bool may_overlap_itself(const Tensor& t);  // two elements at one place (expanded)
 enum class Overlap { None, Same, Partial };
 Overlap overlap(const Tensor& a, const Tensor& b);
 int64_t wrap_dim(int64_t dim, int64_t ndim, const char* op = nullptr);  // throws IndexError
-Dims wrap_dims(IntList dims, int64_t ndim, const char* op); // also refuses repeats
-std::string shape_text(IntList sizes);                      // "[2, 3]"
+Dims wrap_dims(IntList dims, int64_t ndim, const char* op);             // also refuses repeats
+std::string shape_text(IntList sizes);                                  // "[2, 3]"
 MemoryFormat suggest_memory_format(const Tensor& t);
 
 // ---- promotion and broadcasting
@@ -180,7 +183,7 @@ MemoryFormat suggest_memory_format(const Tensor& t);
 DType promote(DType a, DType b);
 DType default_dtype();
 void set_default_dtype(DType dtype);
-Dims broadcast(IntList a, IntList b, const char* op);       // throws RuntimeError naming op and the sizes
+Dims broadcast(IntList a, IntList b, const char* op);  // throws RuntimeError naming op and the sizes
 bool can_cast(DType from, DType to);
 
 // What a result's type is, from operands in three classes: tensors with dimensions, without, and Python numbers.

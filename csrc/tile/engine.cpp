@@ -19,7 +19,8 @@ Isa machine_isa() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
       return Isa::Avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return Isa::Avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+      return Isa::Avx2;
     return Isa::Baseline;
   }();
   return isa;
@@ -31,9 +32,9 @@ Isa machine_isa() {
 namespace {
 
 constexpr int64_t kTile = 512;
-constexpr int64_t kGrain = 32768;                   // elements of a chunk; a multiple of the tile
+constexpr int64_t kGrain = 32768;                    // elements of a chunk; a multiple of the tile
 constexpr int64_t kStreamBytes = int64_t(24) << 20;  // results past this don't fit the caches anyway
-constexpr int64_t kReleaseLock = 1 << 16;           // elements worth letting other Python threads run for
+constexpr int64_t kReleaseLock = 1 << 16;            // elements worth letting other Python threads run for
 
 enum class Access : uint8_t { Direct, Constant, Rows };
 
@@ -55,12 +56,15 @@ void merge_dimensions(const TileProgram& p, Plan& plan) {
     if (p.sizes[d] != 1) order.push_back(d);
   // By the output's strides, outermost first; the order given decides ties.
   bool sorted = true;
-  for (size_t i = 1; i < order.size(); i++) sorted &= p.operands[0].strides[order[i - 1]] >= p.operands[0].strides[order[i]];
+  for (size_t i = 1; i < order.size(); i++)
+    sorted &= p.operands[0].strides[order[i - 1]] >= p.operands[0].strides[order[i]];
   if (!sorted)
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return p.operands[0].strides[a] > p.operands[0].strides[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return p.operands[0].strides[a] > p.operands[0].strides[b]; });
   for (int d : order) {
     bool merge = !plan.sizes.empty();
-    for (int o = 0; merge && o < p.operand_count; o++) merge = plan.strides[o].back() == p.operands[o].strides[d] * p.sizes[d];
+    for (int o = 0; merge && o < p.operand_count; o++)
+      merge = plan.strides[o].back() == p.operands[o].strides[d] * p.sizes[d];
     if (merge) {
       plan.sizes.back() *= p.sizes[d];
       for (int o = 0; o < p.operand_count; o++) plan.strides[o].back() = p.operands[o].strides[d];
@@ -136,7 +140,8 @@ void advance(const Plan& plan, Cursor& c, int64_t n, int64_t linear) {
 }
 
 // Copies `count` elements that start at the cursor, row by row, into contiguous room (or from it).
-template <bool load> void move_rows(const Plan& plan, const Cursor& start, int o, char* room, int64_t count) {
+template <bool load>
+void move_rows(const Plan& plan, const Cursor& start, int o, char* room, int64_t count) {
   const TileProgram& p = *plan.program;
   int64_t item = item_size(p.operands[o].stored);
   int k = size_index(item);
@@ -149,12 +154,17 @@ template <bool load> void move_rows(const Plan& plan, const Cursor& start, int o
   while (count > 0) {
     int64_t run = std::min(inner - index[n - 1], count);
     if constexpr (load) {
-      if (stride == item) std::memcpy(room, at, run * item);
-      else if (stride == 0) tile_kernels.fill[k](at, room, run);
-      else tile_kernels.gather[k](at, stride, room, run);
+      if (stride == item)
+        std::memcpy(room, at, run * item);
+      else if (stride == 0)
+        tile_kernels.fill[k](at, room, run);
+      else
+        tile_kernels.gather[k](at, stride, room, run);
     } else {
-      if (stride == item) std::memcpy(at, room, run * item);
-      else tile_kernels.scatter[k](room, at, stride, run);
+      if (stride == item)
+        std::memcpy(at, room, run * item);
+      else
+        tile_kernels.scatter[k](room, at, stride, run);
     }
     room += run * item;
     count -= run;
@@ -213,8 +223,10 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
     bool out_direct = plan.access[0] == Access::Direct || (long_rows && plan.strides[0].back() == out_item);
     bool in_place = out_direct && out.stored == out.computed && !plan.stream;
     registers[0] = in_place ? c.at[0] : r.room[0];
-    if (p.step_count == 0) registers[0] = registers[1];
-    else run_steps(p, registers, n);
+    if (p.step_count == 0)
+      registers[0] = registers[1];
+    else
+      run_steps(p, registers, n);
     if (!in_place || p.step_count == 0) {
       char* value = registers[0];
       if (out.stored != out.computed) {
@@ -223,8 +235,10 @@ void run_range(const Plan& plan, int64_t begin, int64_t end) {
         value = target;
       }
       if (out_direct) {
-        if (plan.stream) tile_kernels.stream(value, c.at[0], n * out_item);
-        else if (value != c.at[0]) std::memmove(c.at[0], value, n * out_item);
+        if (plan.stream)
+          tile_kernels.stream(value, c.at[0], n * out_item);
+        else if (value != c.at[0])
+          std::memmove(c.at[0], value, n * out_item);
       } else {
         move_rows<false>(plan, c, 0, value, n);
       }
@@ -265,7 +279,8 @@ bool run_transpose(const Plan& plan) {
         to += i * plan.strides[0][d];
         from += i * plan.strides[1][d];
       }
-      tile_kernels.transpose[k](from, plan.strides[1][n - 1], to, plan.strides[0][unit], std::min(kRows, rows - first), columns);
+      tile_kernels.transpose[k](from, plan.strides[1][n - 1], to, plan.strides[0][unit], std::min(kRows, rows - first),
+                                columns);
     }
   });
   return true;
@@ -341,7 +356,9 @@ bool has_rows(const Plan& plan) {
   if (plan.sizes.size() != 2 || p.step_count != 1 || plan.stream || plan.sizes[1] < 64) return false;
   for (int o = 0; o < p.operand_count; o++) {
     int64_t inner = plan.strides[o][1];
-    if (p.operands[o].stored != p.operands[o].computed || (inner != item_size(p.operands[o].stored) && (inner != 0 || o == 0))) return false;
+    if (p.operands[o].stored != p.operands[o].computed ||
+        (inner != item_size(p.operands[o].stored) && (inner != 0 || o == 0)))
+      return false;
   }
   return true;
 }
@@ -355,12 +372,14 @@ void run_plan(Plan& plan) {
     bool constant = true, direct = plan.sizes.size() == 1 && (plan.strides[o][0] == item || plan.numel == 1);
     for (int64_t s : plan.strides[o]) constant &= s == 0;
     plan.access[o] = o && constant && plan.numel > 1 ? Access::Constant : direct ? Access::Direct : Access::Rows;
-    dense &= plan.access[o] == Access::Constant || (plan.access[o] == Access::Direct && p.operands[o].stored == p.operands[o].computed);
+    dense &= plan.access[o] == Access::Constant ||
+             (plan.access[o] == Access::Direct && p.operands[o].stored == p.operands[o].computed);
     widest = std::max({widest, item, item_size(p.operands[o].computed)});
   }
   // Registers between the steps may be of any type.
   if (p.step_count <= 1) plan.tile = std::clamp<int64_t>(kTile * 8 / widest, kTile, 2 * kTile);
-  plan.stream = plan.numel * item_size(p.operands[0].stored) >= kStreamBytes && p.operands[0].strides[p.ndim - 1 < 0 ? 0 : p.ndim - 1] != 0;
+  plan.stream = plan.numel * item_size(p.operands[0].stored) >= kStreamBytes &&
+                p.operands[0].strides[p.ndim - 1 < 0 ? 0 : p.ndim - 1] != 0;
   for (int o = 1; plan.stream && o < p.operand_count; o++) plan.stream = p.operands[o].data != p.operands[0].data;
   if (plan.stream && plan.strides[0].back() != item_size(p.operands[0].stored)) plan.stream = false;
   if (run_transpose(plan)) return;
@@ -370,7 +389,8 @@ void run_plan(Plan& plan) {
     return;
   }
   if (has_rows(plan)) {
-    parallel_for(0, plan.sizes[0], std::max<int64_t>(1, grain / plan.sizes[1]), [&](int64_t begin, int64_t end) { run_rows(plan, begin, end); });
+    parallel_for(0, plan.sizes[0], std::max<int64_t>(1, grain / plan.sizes[1]),
+                 [&](int64_t begin, int64_t end) { run_rows(plan, begin, end); });
     return;
   }
   parallel_for(0, plan.numel, grain, [&](int64_t begin, int64_t end) { run_range(plan, begin, end); });

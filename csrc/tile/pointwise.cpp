@@ -32,7 +32,8 @@ DType fallback(const PointwiseInfo& info, DType t) {
 }
 
 [[noreturn]] void refuse_type(const Entry& entry, DType t) {
-  fail(ErrorKind::NotImplemented, "\"", entry.public_name, "\" not implemented for '", info(t).name, "': choose another dtype for its arguments");
+  fail(ErrorKind::NotImplemented, "\"", entry.public_name, "\" not implemented for '", info(t).name,
+       "': choose another dtype for its arguments");
 }
 
 Param make_param(const Scalar& s) {
@@ -63,7 +64,8 @@ bool holds(DType t, int64_t v) {
   if (t == DType::Int64) return true;
   if (t == DType::UInt64) return v >= 0;
   int bits = 8 * static_cast<int>(item_size(t)) - (info(t).is_signed ? 1 : 0);
-  return t == DType::Bool ? v == 0 || v == 1 : v >= (info(t).is_signed ? -(int64_t(1) << bits) : 0) && v < (int64_t(1) << bits);
+  return t == DType::Bool ? v == 0 || v == 1
+                          : v >= (info(t).is_signed ? -(int64_t(1) << bits) : 0) && v < (int64_t(1) << bits);
 }
 
 // For comparing values: a type that holds both, also where promotion has none.
@@ -86,7 +88,8 @@ Types decide_types(const Entry& entry, const PointwiseInfo& p, const Operand* in
   DType wide = common;
   if (p.by_value && is_integral(common, true)) {
     for (int i = 0; i < p.inputs; i++)
-      if (in[i].tensor && in[i].dtype != common && !(p.mask_inputs >> i & 1)) wide = integer_type_of_both(wide, in[i].dtype);
+      if (in[i].tensor && in[i].dtype != common && !(p.mask_inputs >> i & 1))
+        wide = integer_type_of_both(wide, in[i].dtype);
     for (int i = 0; i < p.inputs; i++)
       if (!in[i].tensor && !holds(wide, in[i].number.to_int())) wide = DType::Int64;
   }
@@ -107,9 +110,10 @@ void check_param(const Entry& entry, const PointwiseInfo& p, const Types& t, int
   const std::string& name = entry.schema.args[p.inputs + i].name;
   FL_CHECK(is_complex(t.compute) || !s.is_complex(), entry.public_name, ": argument ", name, " must be real, got ", s);
   if (name != "alpha" && !(name == "value" && p.inputs == 3)) return;
-  FL_CHECK(s.type != Scalar::Type::Bool || t.common == DType::Bool || name != "alpha", entry.public_name, ": a bool alpha needs bool operands, got ", info(t.common).name);
-  FL_CHECK(!is_integral(t.common, true) || s.is_integral(), entry.public_name, ": for integral input tensors, argument ", name,
-           " must not be a floating point number");
+  FL_CHECK(s.type != Scalar::Type::Bool || t.common == DType::Bool || name != "alpha", entry.public_name,
+           ": a bool alpha needs bool operands, got ", info(t.common).name);
+  FL_CHECK(!is_integral(t.common, true) || s.is_integral(), entry.public_name,
+           ": for integral input tensors, argument ", name, " must not be a floating point number");
 }
 
 void check_divisor(const Entry& entry, const Operand& divisor) {
@@ -136,17 +140,23 @@ bool run_small(const PointwiseInfo& p, const Value* args, Tensor& out) {
   if (!args[0].is_tensor() || p.inputs > 2) return false;
   const TensorObject* a = args[0].tensor;
   int type = static_cast<int>(a->dtype);
-  if (!p.direct[type] || a->numel > kSmall || !(a->flags & kContiguous) || !address(a) || (a->flags & kWrappedNumber)) return false;
+  if (!p.direct[type] || a->numel > kSmall || !(a->flags & kContiguous) || !address(a) || (a->flags & kWrappedNumber))
+    return false;
   const TensorObject* b = nullptr;
   Value number;
   if (p.inputs == 2) {
     number = args[1];
-    if (number.is_tensor() && (number.tensor->flags & kWrappedNumber) && number.tensor->dtype == DType::Double && number.tensor->ndim == 0)
+    if (number.is_tensor() && (number.tensor->flags & kWrappedNumber) && number.tensor->dtype == DType::Double &&
+        number.tensor->ndim == 0)
       number = Value(*reinterpret_cast<const double*>(address(number.tensor)));
     if (number.is_tensor()) {
       b = number.tensor;
-      if (b->dtype != a->dtype || !(b->flags & kContiguous) || (b->flags & kWrappedNumber) || !address(b) || !equal({a->sizes, a->ndim}, {b->sizes, b->ndim})) return false;
-    } else if (number.tag == Tag::Complex || !(fl::is_floating(a->dtype) || (number.tag == Tag::Int && a->dtype != DType::Bool && holds(a->dtype, number.i)))) {
+      if (b->dtype != a->dtype || !(b->flags & kContiguous) || (b->flags & kWrappedNumber) || !address(b) ||
+          !equal({a->sizes, a->ndim}, {b->sizes, b->ndim}))
+        return false;
+    } else if (number.tag == Tag::Complex ||
+               !(fl::is_floating(a->dtype) ||
+                 (number.tag == Tag::Int && a->dtype != DType::Bool && holds(a->dtype, number.i)))) {
       return false;
     }
   }
@@ -185,24 +195,31 @@ Tensor make_output(const PointwiseInfo& p, const Operand* in, IntList shape, DTy
 }
 
 // Makes the destination ready to be written to, or says why it can't be; until then it is as it was.
-void prepare_destination(const Entry& entry, const PointwiseInfo& p, Operand* in, const Types& t, IntList shape, const Destination& dest) {
+void prepare_destination(const Entry& entry, const PointwiseInfo& p, Operand* in, const Types& t, IntList shape,
+                         const Destination& dest) {
   const Tensor& out = dest.tensor;
   const char* tail = dest.may_resize ? "" : "_";
   bool resize = dest.may_resize && !equal(out.sizes(), shape);
   for (int i = 0; i < p.inputs; i++) resize &= !in[i].tensor || !in[i].tensor->is(out);
-  FL_CHECK(resize || equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ", shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
-  FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, tail, ": result type ", info(t.result).name, " can't be cast to the desired output type ",
-           info(out.dtype()).name);
-  FL_CHECK(!p.exact_out || t.result == out.dtype(), entry.public_name, ": expected out of dtype ", info(t.result).name, ", got ", info(out.dtype()).name);
-  FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)), entry.public_name,
-           "_: the result of complex numbers is real and can't be written in place");
+  FL_CHECK(resize || equal(out.sizes(), shape), entry.public_name, tail, ": output with shape ",
+           shape_text(out.sizes()), " doesn't match the broadcast shape ", shape_text(shape));
+  FL_CHECK(can_cast(t.result, out.dtype()), entry.public_name, tail, ": result type ", info(t.result).name,
+           " can't be cast to the desired output type ", info(out.dtype()).name);
+  FL_CHECK(!p.exact_out || t.result == out.dtype(), entry.public_name, ": expected out of dtype ", info(t.result).name,
+           ", got ", info(out.dtype()).name);
+  FL_CHECK(dest.may_resize || !(is_complex(t.common) && (p.rule == Rule::Real || p.rule == Rule::FloatReal)),
+           entry.public_name, "_: the result of complex numbers is real and can't be written in place");
   for (int i = 0; i < p.inputs; i++)
-    FL_CHECK(!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial || !is_dense(out) || !is_dense(*in[i].tensor), entry.public_name, tail,
-             ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the input first");
+    FL_CHECK(
+        !in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial || !is_dense(out) || !is_dense(*in[i].tensor),
+        entry.public_name, tail,
+        ": some elements of an input tensor and the written-to tensor refer to a single memory location; clone() the "
+        "input first");
   if (resize) resize_tensor(out, shape);
   for (int i = 0; i < p.inputs; i++) {
     if (!in[i].tensor || overlap(out, *in[i].tensor) != Overlap::Partial) continue;
-    // Columns of one matrix lie between each other without meeting. Telling that from a real overlap is hard, copying is safe.
+    // Columns of one matrix lie between each other without meeting. Telling that from a real overlap is hard, copying
+    // is safe.
     in[i].copy = raw_clone(*in[i].tensor);
     in[i].tensor = &in[i].copy;
   }
@@ -232,10 +249,13 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
     }
     FL_CHECK(!mask || o.dtype == DType::Bool || (o.dtype == DType::UInt8 && p.rule == Rule::First), entry.public_name,
              ": expected the condition to be a bool tensor, got ", info(o.dtype).name);
-    FL_CHECK(!p.equal_types || !o.tensor || o.dtype == in[0].dtype, entry.public_name, ": expected ", info(in[0].dtype).name, " for `", entry.schema.args[i].name,
-             "` as for the others, got ", info(o.dtype).name);
-    if (i == 0) shape = Dims(o.sizes());
-    else if (o.tensor && !equal(shape, o.sizes())) shape = broadcast(shape, o.sizes(), entry.public_name.c_str());
+    FL_CHECK(!p.equal_types || !o.tensor || o.dtype == in[0].dtype, entry.public_name, ": expected ",
+             info(in[0].dtype).name, " for `", entry.schema.args[i].name, "` as for the others, got ",
+             info(o.dtype).name);
+    if (i == 0)
+      shape = Dims(o.sizes());
+    else if (o.tensor && !equal(shape, o.sizes()))
+      shape = broadcast(shape, o.sizes(), entry.public_name.c_str());
   }
   Types t = decide_types(entry, p, in, p.rule == Rule::First ? in[0].dtype : promoter.result());
   if (p.refuses_zero_divisor && is_integral(t.compute, true)) check_divisor(entry, in[1]);
@@ -248,8 +268,8 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
   }
   if (dest) {
     out = dest->tensor;
-    FL_CHECK(out.is_meta() == (device.type == DeviceType::Meta), entry.public_name, ": expected the tensor written to to be on ", device_text(device), ", got ",
-             device_text(out.device()));
+    FL_CHECK(out.is_meta() == (device.type == DeviceType::Meta), entry.public_name,
+             ": expected the tensor written to to be on ", device_text(device), ", got ", device_text(out.device()));
     prepare_destination(entry, p, in, t, shape, *dest);
   } else {
     out = make_output(p, in, shape, t.result, device);
@@ -269,8 +289,10 @@ Result pointwise_kernel(const Entry& entry, const Value* args, const Destination
   fill_strides(out, strides[0]);
   program.operands[0] = {out.bytes(), out.dtype(), t.loop_result, strides[0]};
   for (int i = 0; i < p.inputs; i++) {
-    if (in[i].tensor) fill_strides(*in[i].tensor, strides[i + 1]);
-    else std::fill(strides[i + 1], strides[i + 1] + n, 0);
+    if (in[i].tensor)
+      fill_strides(*in[i].tensor, strides[i + 1]);
+    else
+      std::fill(strides[i + 1], strides[i + 1] + n, 0);
     DType as = (p.mask_inputs >> i & 1) ? DType::Bool : t.compute;
     program.operands[i + 1] = {in[i].data(), in[i].dtype, as, strides[i + 1]};
     step.in[i] = static_cast<uint8_t>(i + 1);
@@ -311,7 +333,8 @@ bool run_fused(Vjp& v, const PointwiseInfo& p) {
   const Tensor* all[3] = {&out, &g, &saved};
   TileProgram program;
   for (int k = 0; k < 3; k++) {
-    for (int64_t d = 0; d < out.dim(); d++) strides[k][d] = (*all[k])->sizes[d] == 1 ? 0 : (*all[k])->strides[d] * g.item_size();
+    for (int64_t d = 0; d < out.dim(); d++)
+      strides[k][d] = (*all[k])->sizes[d] == 1 ? 0 : (*all[k])->strides[d] * g.item_size();
     program.operands[k] = {all[k]->bytes(), g.dtype(), compute, strides[k]};
   }
   program.steps = &step;
@@ -382,14 +405,18 @@ void pointwise_declare(const char* schema, PointwiseInfo& info, const PointwiseF
       if (info.grad_reads[k] >> i & 1) e->saves_args |= 1u << i;
     if (info.grad_reads[k] & 128) e->saves_outputs |= 1;
   }
-  if (differentiable) e->vjp = pointwise_vjp;
-  else if (info.rule == Rule::Boolean) e->constant_outputs = ~0u;
+  if (differentiable)
+    e->vjp = pointwise_vjp;
+  else if (info.rule == Rule::Boolean)
+    e->constant_outputs = ~0u;
   for (int t = 0; t < kNumDTypes; t++) {
     DType type = static_cast<DType>(t);
-    bool changes_type = (is_complex(type) && (info.rule == Rule::Real || info.rule == Rule::FloatReal)) || info.rule == Rule::First ||
-                        info.rule == Rule::ToComplex || (info.rule == Rule::Boolean && !info.gives_bool[t]) || (type == DType::Bool && info.bool_as_int);
-    bool refused = ((info.bool_refusal || info.lacks_bool) && type == DType::Bool) || (info.lacks_complex && is_complex(type)) ||
-                   (info.refuses_zero_divisor && is_integral(type, true));
+    bool changes_type = (is_complex(type) && (info.rule == Rule::Real || info.rule == Rule::FloatReal)) ||
+                        info.rule == Rule::First || info.rule == Rule::ToComplex ||
+                        (info.rule == Rule::Boolean && !info.gives_bool[t]) ||
+                        (type == DType::Bool && info.bool_as_int);
+    bool refused = ((info.bool_refusal || info.lacks_bool) && type == DType::Bool) ||
+                   (info.lacks_complex && is_complex(type)) || (info.refuses_zero_divisor && is_integral(type, true));
     info.direct[t] = info.loops[t] && !changes_type && !refused && !info.mask_inputs && !info.substitute && !info.check;
   }
 }

@@ -1,9 +1,9 @@
 // Tile programs: pointwise work of every kind.
 //
-// A program is a short list of steps over registers. A register is a tile of a few hundred elements that stays in the L1
-// cache: loading one gathers strides, broadcasts and casts; storing casts back. An eager op is a program of one step, a
-// copy a program of none. Where operands are contiguous and of the step's own type, registers are the operands' memory
-// itself and nothing is staged.
+// A program is a short list of steps over registers. A register is a tile of a few hundred elements that stays in the
+// L1 cache: loading one gathers strides, broadcasts and casts; storing casts back. An eager op is a program of one
+// step, a copy a program of none. Where operands are contiguous and of the step's own type, registers are the operands'
+// memory itself and nothing is staged.
 #pragma once
 #include <cstdint>
 
@@ -62,7 +62,8 @@ struct TileKernels {
   void (*fill[5])(const char* value, char* to, int64_t n);
   void (*stream)(const char* from, char* to, int64_t bytes);  // past the caches
   // to[i][j] = from[j][i] for a block, rows contiguous; strides in bytes.
-  void (*transpose[5])(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows, int64_t columns);
+  void (*transpose[5])(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows,
+                       int64_t columns);
 };
 extern TileKernels tile_kernels;
 inline int size_index(int64_t bytes) { return bytes == 16 ? 4 : bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0; }

@@ -98,7 +98,8 @@ void Pooling::set_adaptive(IntList output) {
     const int axis = 3 - dims_ + i;
     const int64_t in = shape.input[axis], out = output[i];
     FL_CHECK(out >= 0, op_, ": output_size must not be negative, got ", shape_text(output));
-    FL_CHECK(out <= int64_t(1) << 28, ErrorKind::OutOfMemory, op_, ": output_size ", shape_text(output), " needs more memory than there is");
+    FL_CHECK(out <= int64_t(1) << 28, ErrorKind::OutOfMemory, op_, ": output_size ", shape_text(output),
+             " needs more memory than there is");
     set_axis(axis, out);
     for (int64_t o = 0; o < out; o++) {
       // floor(o * in / out), without the product overflowing.

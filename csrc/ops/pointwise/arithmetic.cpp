@@ -29,7 +29,8 @@ namespace FL_ISA {
 namespace {
 
 constexpr unsigned kNumbers = kFloat | kInt | kInt32 | kByte | kComplex;
-constexpr const char* kNoBoolSub = "subtraction is not defined for bool tensors; use logical_xor, or logical_not to invert a mask";
+constexpr const char* kNoBoolSub =
+    "subtraction is not defined for bool tensors; use logical_xor, or logical_not to invert a mask";
 constexpr const char* kNoBoolSign = "not defined for bool tensors; use logical_not to invert a mask";
 
 FL_POINTWISE(sums) {
@@ -81,7 +82,9 @@ FL_POINTWISE(products) {
                ">>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')\ntensor([ 3, -4])")
       .body<kFloat | kComplex>([](auto a, auto b) { return a / b; })
       .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_quotient(g, conj(b)); })
-      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b)); })
+      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) {
+        return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b));
+      })
       .alias("divide")
       .alias("true_divide");
   // The branch that where() didn't take sends zeros, which must not become NaN on an infinite derivative.
@@ -92,7 +95,9 @@ FL_POINTWISE(products) {
   Pointwise<2>("_C.gradient_quotient(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Same)
       .body<kFloat | kComplex>([](auto g, auto b) { return zero_stays(g, g / b); })
       .grad<kSecond, 0>([](auto g, auto, auto b, auto) { return gradient_quotient(g, conj(b)); })
-      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) { return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b)); });
+      .grad<kFirst | kSecond, 1>([](auto g, auto a, auto b, auto) {
+        return -gradient_quotient(gradient_quotient(gradient_product(g, conj(a)), conj(b)), conj(b));
+      });
   Pointwise<2>("_C.div_trunc(Tensor input, Tensor|Scalar other) -> Tensor", Rule::Same)
       .body<kFloat | kInt | kInt32>([](auto a, auto b) { return trunc_divide(a, b); })
       .grad<kNothing, 0>([](auto g, auto, auto, auto) { return zeros_like(g); })
@@ -133,30 +138,42 @@ FL_POINTWISE(products) {
 }
 
 FL_POINTWISE(signs) {
-  Pointwise<1>("neg(Tensor input) -> Tensor", Rule::Same, "The negative. Raises RuntimeError for bool tensors.\n\n>>> torch.neg(torch.tensor([1, -2]))\ntensor([-1,  2])")
+  Pointwise<1>(
+      "neg(Tensor input) -> Tensor", Rule::Same,
+      "The negative. Raises RuntimeError for bool tensors.\n\n>>> torch.neg(torch.tensor([1, -2]))\ntensor([-1,  2])")
       .body<kNumbers>([](auto x) { return -x; })
       .grad<kNothing>([](auto g, auto, auto) { return -g; })
       .refuses_bool(kNoBoolSign)
       .alias("negative");
-  Pointwise<1>("abs(Tensor input) -> Tensor", Rule::Real, "The absolute value; of a complex number, its modulus.\n\n>>> torch.abs(torch.tensor([-1, 2]))\ntensor([1, 2])")
+  Pointwise<1>(
+      "abs(Tensor input) -> Tensor", Rule::Real,
+      "The absolute value; of a complex number, its modulus.\n\n>>> torch.abs(torch.tensor([-1, 2]))\ntensor([1, 2])")
       .body<kNumbers>([](auto x) { return abs(x); })
       .grad<kFirst>([](auto g, auto x, auto) { return g * sgn(x); })
       .lacks_bool()
       .alias("absolute");
-  Pointwise<1>("sign(Tensor input) -> Tensor", Rule::Same, "-1, 0 or 1 by the sign; NaN gives 0.\n\n>>> torch.sign(torch.tensor([-3.0, 0.0, 2.0]))\ntensor([-1.,  0.,  1.])")
+  Pointwise<1>(
+      "sign(Tensor input) -> Tensor", Rule::Same,
+      "-1, 0 or 1 by the sign; NaN gives 0.\n\n>>> torch.sign(torch.tensor([-3.0, 0.0, 2.0]))\ntensor([-1.,  0.,  1.])")
       .body<kFloat | kInt | kInt32 | kByte | kBool>([](auto x) { return sign(x); })
       .grad<kNothing>([](auto g, auto, auto) { return zeros_like(g); });
-  Pointwise<1>("sgn(Tensor input) -> Tensor", Rule::Same, "The sign; of a complex number, the number divided by its modulus.\n\n>>> torch.sgn(torch.tensor([-3.0, 2.0]))\ntensor([-1.,  1.])")
+  Pointwise<1>("sgn(Tensor input) -> Tensor", Rule::Same,
+               "The sign; of a complex number, the number divided by its modulus.\n\n>>> torch.sgn(torch.tensor([-3.0, "
+               "2.0]))\ntensor([-1.,  1.])")
       .body<kNumbers | kBool>([](auto x) { return sgn(x); })
       .grad<kFirst | kResult>([](auto g, auto x, auto y) { return sgn_gradient(g, x, y); });
-  Pointwise<1>("signbit(Tensor input) -> Tensor", Rule::Boolean, "Where the sign bit is set, of -0 too.\n\n>>> torch.signbit(torch.tensor([-0.0, 1.0]))\ntensor([ True, False])")
+  Pointwise<1>(
+      "signbit(Tensor input) -> Tensor", Rule::Boolean,
+      "Where the sign bit is set, of -0 too.\n\n>>> torch.signbit(torch.tensor([-0.0, 1.0]))\ntensor([ True, False])")
       .body<kFloat | kInt | kByte>([](auto x) { return signbit(x); })
       .no_in_place();
-  Pointwise<1>("square(Tensor input) -> Tensor", Rule::Same, "The square.\n\n>>> torch.square(torch.tensor([-2, 3]))\ntensor([4, 9])")
+  Pointwise<1>("square(Tensor input) -> Tensor", Rule::Same,
+               "The square.\n\n>>> torch.square(torch.tensor([-2, 3]))\ntensor([4, 9])")
       .body<kFloat | kInt | kInt32 | kByte | kComplex>([](auto x) { return x * x; })
       .fused_grad<kFirst>([](auto g, auto x, auto) { return g * (2 * conj(x)); })
       .bool_as_int();
-  Pointwise<1>("reciprocal(Tensor input) -> Tensor", Rule::Float, "1 / input.\n\n>>> torch.reciprocal(torch.tensor([2.0, 4.0]))\ntensor([0.5000, 0.2500])")
+  Pointwise<1>("reciprocal(Tensor input) -> Tensor", Rule::Float,
+               "1 / input.\n\n>>> torch.reciprocal(torch.tensor([2.0, 4.0]))\ntensor([0.5000, 0.2500])")
       .body<kFloat | kComplex>([](auto x) { return reciprocal(x); })
       .fused_grad<kResult>([](auto g, auto, auto y) { return zero_stays(g, -g * conj(y * y)); });
 }
@@ -170,16 +187,26 @@ Tensor positive(const Tensor& input) {
 Tensor divide_rounded(const Tensor& input, const Value& other, std::optional<std::string_view> mode) {
   static const Op exact("div"), trunc("_C.div_trunc"), floor("floor_divide");
   if (!mode) return exact(input, other);
-  FL_CHECK(*mode == "trunc" || *mode == "floor", "div: rounding_mode must be None, 'trunc' or 'floor', got '", *mode, "'");
+  FL_CHECK(*mode == "trunc" || *mode == "floor", "div: rounding_mode must be None, 'trunc' or 'floor', got '", *mode,
+           "'");
   return *mode == "trunc" ? trunc(input, other) : floor(input, other);
 }
 
-Tensor divided_from(const Tensor& input, const Value& other) { return other.is_tensor() ? borrow(other.tensor) / input : other.scalar() / input; }
+Tensor divided_from(const Tensor& input, const Value& other) {
+  return other.is_tensor() ? borrow(other.tensor) / input : other.scalar() / input;
+}
 
 const Declare composites([] {
   Define("Tensor.__rdiv__(Tensor input, Tensor|Scalar other) -> Tensor").composite<divided_from>();
-  Define("positive(Tensor input) -> Tensor").composite<positive>().doc("The tensor itself. Raises RuntimeError for bool tensors.\n\n>>> torch.positive(torch.tensor([1]))\ntensor([1])");
-  Define("div.mode(Tensor input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor").composite<divide_rounded>().in_place().out();
+  Define("positive(Tensor input) -> Tensor")
+      .composite<positive>()
+      .doc(
+          "The tensor itself. Raises RuntimeError for bool tensors.\n\n>>> "
+          "torch.positive(torch.tensor([1]))\ntensor([1])");
+  Define("div.mode(Tensor input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor")
+      .composite<divide_rounded>()
+      .in_place()
+      .out();
 });
 #endif
 

@@ -92,7 +92,8 @@ int64_t chunk_size(const Tensor& input, int64_t chunks, int64_t dim, const char*
 std::vector<Tensor> chunk_op(const Tensor& input, int64_t chunks, int64_t dim) {
   int64_t size = chunk_size(input, chunks, dim, "chunk");
   // An empty dimension still gives as many chunks as were asked for.
-  FL_CHECK(size || chunks <= kMostParts, ErrorKind::OutOfMemory, "chunk: ", chunks, " chunks are more tensors than fit into memory");
+  FL_CHECK(size || chunks <= kMostParts, ErrorKind::OutOfMemory, "chunk: ", chunks,
+           " chunks are more tensors than fit into memory");
   if (size == 0 && input.size(dim) == 0) return with_sizes.list(input, Dims(chunks, 0), dim);
   return split_of.list(input, size, dim);
 }
@@ -109,7 +110,8 @@ std::vector<Tensor> cut_at(const Tensor& input, IntList ends, int64_t dim) {
 }
 std::vector<Tensor> cut_evenly(const Tensor& input, int64_t sections, int64_t dim) {
   FL_CHECK(sections > 0, "tensor_split: number of sections must be larger than 0, got ", sections);
-  FL_CHECK(sections <= kMostParts, ErrorKind::OutOfMemory, "tensor_split: ", sections, " sections are more tensors than fit into memory");
+  FL_CHECK(sections <= kMostParts, ErrorKind::OutOfMemory, "tensor_split: ", sections,
+           " sections are more tensors than fit into memory");
   int64_t size = input.size(dim), small = size / sections, larger = size % sections, start = 0;
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < sections; i++) {
