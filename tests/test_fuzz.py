@@ -1,7 +1,7 @@
 """Every entry of the op table, in every form, with wild arguments: exceptions and nothing else.
 
-The calls are made in other processes, so that a crash or a hang is charged to its op. They are the same in every run;
-a fault names the command that repeats its call alone. FUZZ_CALLS sets how many calls each form gets.
+The calls are made in other processes, so that a crash or a hang is charged to its op. They are the same in every run; a
+fault names the command that repeats its call alone. FUZZ_CALLS sets how many calls each form gets.
 """
 
 from __future__ import annotations

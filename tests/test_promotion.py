@@ -14,8 +14,8 @@ import flambeau as fl
 torch = pytest.importorskip("torch")
 
 DTYPES = [
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32",
-    "uint64", "bool", "complex64", "complex128",
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
+    "uint16", "uint32", "uint64", "bool", "complex64", "complex128",
 ]  # fmt: skip
 NUMBERS = [True, 2, 2.5, 1 + 2j]
 

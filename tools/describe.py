@@ -259,11 +259,9 @@ def index_page(table: list[Row]) -> str:
     lines = [
         "# Ops",
         "",
-        "Every op of the table, by the namespace its functions live in. Written by `tools/describe.py`; "
-        "`make describe` writes it",
-        "anew. The forms are **f**unction, **m**ethod, **i**n-place (a name that ends in `_`) and **o**ut=; "
-        "a ∂ marks ops that can be",
-        "differentiated, a *v* those whose result is a view.",
+        "Every op of the table, by the namespace its functions live in. `make describe` writes this page from the table.",
+        "The forms are **f**unction, **m**ethod, **i**n-place (a name that ends in `_`) and **o**ut=; a ∂ marks ops",
+        "that can be differentiated, a *v* those whose result is a view.",
         "",
     ]
     for namespace, title in [("", "torch"), *NAMESPACES.items()]:

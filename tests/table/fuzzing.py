@@ -20,8 +20,7 @@ import flambeau as fl
 from .entries import Entry, entry
 from .wild import Wild
 
-# What bad arguments may raise.
-# Anything else (SystemError, AttributeError …) says that an op stumbled over its own feet.
+# What bad arguments may raise. Anything else (SystemError, AttributeError …) says that an op stumbled.
 EXPECTED = (TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, OverflowError, BufferError)
 STUMBLES = (RecursionError,)
 ARGUMENT_ERRORS = (ZeroDivisionError, KeyError)  # raised by the wild objects themselves
@@ -140,10 +139,7 @@ def prepare() -> None:
 
 
 def serve(calls: int) -> None:
-    """Read ids of ops, one a line.
-
-    Write ``call <form> <number>`` before and ``fault …`` after a call, ``done`` after an op.
-    """
+    """Read ids of ops, one a line; write ``call <form> <number>`` before a call, ``fault …`` after one, ``done`` after an op."""
     prepare()
     pipe = os.dup(1)
     os.dup2(2, 1)  # what ops print is not part of the conversation

@@ -2,8 +2,8 @@
 
 Most ops need none written down: arguments follow from the types and names in the schema. For the others a line of
 `LINES` says what to call the op with: ``t(3, 4)`` is a tensor of that shape with the dtype under test, ``p`` one of
-positive values, ``i(n, ...)`` one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when
-threads are tested.
+positive values, ``i(n, ...)`` one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when threads
+are tested.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ _NUMBERS: dict[str, str] = {
     "k": "2", "n": "3", "steps": "5", "end": "6", "start": "1", "sections": "2", "chunks": "2", "split_size": "2",
     "kernel_size": "2", "repeats": "2", "low": "1", "high": "5", "dtype": "float64", "device": "'cpu'",
     "tensors": "[t(B, 4), t(B, 4)]",
-    "diagonal": "1", "q": "0.5", "min": "-0.5", "max": "0.5", "value": "2", "threshold": "0.1", "negative_slope": "0.1",
-    "exponent": "2",
+    "diagonal": "1", "q": "0.5", "min": "-0.5", "max": "0.5", "value": "2", "threshold": "0.1",
+    "negative_slope": "0.1", "exponent": "2",
 }  # fmt: skip
 _BY_TYPE: dict[str, str] = {
     "Tensor": "t(B, 4)", "Tensor|Scalar": "t(B, 4)", "Tensor[]": "[t(B, 4), t(B, 4)]", "int": "1", "int[]": "(1,)",

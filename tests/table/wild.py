@@ -1,4 +1,4 @@
-"""Wild arguments: for every type of the schema language, values that fit, that nearly fit and that don't."""
+"""Wild arguments: for every type of the schema language values that fit, that nearly fit and that don't."""
 
 from __future__ import annotations
 
@@ -103,10 +103,7 @@ OBJECTS: list[Callable[[], Any]] = [
 
 
 class Wild:
-    """Draws the arguments of one call.
-
-    `shape` is what the call's tensors tend to share, so that many calls get through.
-    """
+    """Draws the arguments of one call. Its tensors tend to share `shape`, so that many calls get through."""
 
     def __init__(self, rng: random.Random, tame: float) -> None:
         self.rng = rng
