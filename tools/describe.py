@@ -259,7 +259,7 @@ def index_page(table: list[Row]) -> str:
     lines = [
         "# Ops",
         "",
-        "Every op of the table, by the namespace its functions live in. `make describe` writes this page from the table.",
+        "Every op of the table, by the namespace its functions live in; `make describe` writes this page.",
         "The forms are **f**unction, **m**ethod, **i**n-place (a name that ends in `_`) and **o**ut=; a ∂ marks ops",
         "that can be differentiated, a *v* those whose result is a view.",
         "",

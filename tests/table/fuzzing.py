@@ -139,7 +139,7 @@ def prepare() -> None:
 
 
 def serve(calls: int) -> None:
-    """Read ids of ops, one a line; write ``call <form> <number>`` before a call, ``fault …`` after one, ``done`` after an op."""
+    """Read ids of ops; write ``call <form> <number>`` before a call, ``fault …`` after one, ``done`` after an op."""
     prepare()
     pipe = os.dup(1)
     os.dup2(2, 1)  # what ops print is not part of the conversation

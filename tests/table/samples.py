@@ -2,8 +2,8 @@
 
 Most ops need none written down: arguments follow from the types and names in the schema. For the others a line of
 `LINES` says what to call the op with: ``t(3, 4)`` is a tensor of that shape with the dtype under test, ``p`` one of
-positive values, ``i(n, ...)`` one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when threads
-are tested.
+positive values, ``i(n, ...)`` one of indices below n, ``b(...)`` one of bools; ``B`` is a size that is large when
+threads are tested.
 """
 
 from __future__ import annotations
