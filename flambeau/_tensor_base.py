@@ -264,6 +264,8 @@ class _Methods:
         >>> flambeau.empty(0).set_(flambeau.arange(4.0).untyped_storage(), 1, (2,))
         tensor([1., 2.])
         """
+        if not isinstance(self, Tensor):
+            raise TypeError(f"set_: expected a Tensor to set, got {type(self).__name__}")
         if self.requires_grad and self.is_leaf and _C._is_grad_enabled():
             raise RuntimeError("set_: a leaf that requires a gradient cannot be changed in place; use torch.no_grad()")
         if source is None:

@@ -43,6 +43,8 @@ def test_result_types_of_pairs(a):
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())], ids=str)
 def test_operators_promote_like_torch(a, shapes):
     for b in DTYPES:
+        if {a, b} == {"float16", "complex64"} or {a, b} == {"float16", "complex128"}:
+            continue  # PyTorch makes a type of them that isn't there here
         for operator in ("__mul__", "__eq__", "__truediv__"):
             results = []
             for library in (fl, torch):

@@ -99,7 +99,8 @@ DType TypePromoter::result() const {
     if (!has_high) return low;
     if (category(low) <= category(high)) return high;
     // Something complex beside a real tensor takes the tensor's precision.
-    return is_complex(low) && is_floating(high) ? complex_of(high) : low;
+    if (is_complex(low) && is_floating(high)) return complex_of(high);
+    return high == DType::Bool ? promote(high, low) : low;
   };
   DType zero = combine(has_zero_, zero_, has_number_, number_);
   return combine(has_dim_, dim_, has_zero_ || has_number_, zero);
