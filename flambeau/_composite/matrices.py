@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from .. import _C
 from .._op import op
 
 root = sys.modules[__package__.partition(".")[0]]
@@ -179,6 +180,8 @@ def lu(input, pivot, get_infos, out):
         return result
     if not isinstance(out, (tuple, list)) or len(out) != len(result):
         raise TypeError(f"lu: out must be a tuple of {len(result)} tensors, got {out!r}")
+    if not all(isinstance(target, _C.Tensor) for target in out):
+        raise TypeError("lu: out must be a tuple of tensors")
     for target, each in zip(out, result, strict=True):
         target.resize_as_(each).copy_(each)
     return out
