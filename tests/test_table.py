@@ -48,7 +48,15 @@ def run(function: Any, library: Any, op: Entry, **how: Any) -> Any:
         try:
             args, keywords = Maker(library, **how).arguments(op)
             return function(*args, **keywords)
-        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AttributeError, AssertionError) as error:
+        except (
+            RuntimeError,
+            TypeError,
+            ValueError,
+            IndexError,
+            NotImplementedError,
+            AttributeError,
+            AssertionError,
+        ) as error:
             return error
 
 
