@@ -106,7 +106,7 @@ Tensor bucketize_scalar(Scalar input, const Tensor& boundaries, bool out_int32, 
 
 Tensor isin_op(const Tensor& elements, const Tensor& tests, bool, bool invert) {
   FL_CHECK(!elements.is_complex() && !tests.is_complex(), "isin: unsupported input type ", info(elements.dtype()).name);
-  Tensor out = empty(elements.sizes(), DType::Bool, elements.device());
+  Tensor out = empty(elements.sizes(), DType::Bool, tests.is_meta() ? tests.device() : elements.device());
   if (out.is_meta() || out.numel() == 0) return out;
   TypePromoter types;
   types.add(elements);
