@@ -77,9 +77,9 @@ lint-types: $(LINT)
 lint-cpp: $(LINT)
 	find csrc -name '*.cpp' -o -name '*.h' | xargs .venv-lint/bin/clang-format --dry-run -Werror
 
-# Stubs and the index of ops follow from the op table, which has to be built to be read.
-lint-described: dev
-	env PYTHONPATH=. .venv/bin/python tools/describe.py --check
+# Stubs and the index of ops follow from the op table of the installed package, which the tests need too.
+lint-described: $(TEST)
+	.venv-test/bin/python tools/describe.py --check
 
 describe: dev
 	env PYTHONPATH=. .venv/bin/python tools/describe.py
