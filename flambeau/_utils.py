@@ -46,13 +46,30 @@ def get_tensor_metadata(tensor: Any) -> dict[str, bool]:
     return metadata
 
 
+# While a stream is read whose numbers come after its objects: tensors to be changed once the numbers are there.
+unfinished: list[tuple[Any, dict[str, bool]]] | None = None
+
+
 def set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> Any:
     """Gives back what `get_tensor_metadata` recorded."""
+    if unfinished is not None:
+        unfinished.append((tensor, metadata))
+        return tensor
+    return _with_metadata(tensor, metadata)
+
+
+def _with_metadata(tensor: Any, metadata: dict[str, bool]) -> Any:
     if metadata.get("conj"):
         tensor = tensor.conj()
-    if metadata.get("neg"):
-        tensor = tensor._neg_view()
-    return tensor
+    return -tensor if metadata.get("neg") else tensor
+
+
+def finish_tensors() -> None:
+    """Change the tensors that waited for their numbers; each gets memory of its own."""
+    global unfinished
+    waiting, unfinished = unfinished or [], None
+    for tensor, metadata in waiting:
+        tensor.data = _with_metadata(tensor.detach(), metadata)
 
 
 def _rebuild_tensor_v2(

@@ -135,7 +135,7 @@ bool convert(PyObject* o, const Argument& a, Parsed& p, Value& v) {
     case ArgType::Float: {
       Scalar s;
       if (PyFloat_CheckExact(o)) return v = Value(PyFloat_AS_DOUBLE(o)), true;
-      if (!PyBool_Check(o) && to_scalar(o, &s) && !s.is_complex()) return v = Value(s.to_double()), true;
+      if (to_scalar(o, &s) && !s.is_complex()) return v = Value(s.to_double()), true;
       break;
     }
     case ArgType::FloatList: {

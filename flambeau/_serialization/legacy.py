@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import IO, Any
 
-from .. import storage
+from .. import _utils, storage
 from .pickling import pickle_with_storages, root
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -142,12 +142,16 @@ def read(file: IO[bytes], unpickle: Unpickle, restore: Restore) -> Any:
         raise _bad(f"its format is version {version!r}, expected {PROTOCOL_VERSION}")
     unpickle(file, no_storage)  # about the machine that wrote it
     storages = _Storages(restore, _remaining(file))
-    result = unpickle(file, storages.persistent_load)
-    keys = unpickle(file, no_storage)
-    if not isinstance(keys, list):
-        raise _bad("the list of its storages is missing")
-    for key in keys:
-        storages.fill(_text(key), file)
+    _utils.unfinished = []
+    try:
+        result = unpickle(file, storages.persistent_load)
+        keys = unpickle(file, no_storage)
+        if not isinstance(keys, list):
+            raise _bad("the list of its storages is missing")
+        for key in keys:
+            storages.fill(_text(key), file)
+    finally:
+        _utils.finish_tensors()
     return result
 
 
