@@ -116,7 +116,6 @@ Dims one_for_each_dimension(IntList given, int64_t dims, const char* what) {
 
 void check_operands(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& o) {
   int64_t n = weight.dim(), dims = n - 2;
-  FL_CHECK(dims >= 1 && dims <= 3, kName, ": weight must have 3 to 5 dimensions, got ", shape_text(weight.sizes()));
   FL_CHECK(input.dim() == n, kName, ": input must have ", n, " dimensions like the weight ", shape_text(weight.sizes()),
            ", got ", shape_text(input.sizes()));
   FL_CHECK(input.dtype() == weight.dtype(), kName, ": input (", info(input.dtype()).name, ") and weight (",
@@ -231,6 +230,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                    IntList given_padding, IntList given_dilation, bool transposed, IntList given_output_padding,
                    int64_t groups) {
   int64_t dims = weight.dim() - 2;
+  FL_CHECK(dims >= 1 && dims <= 3, kName, ": weight must have 3 to 5 dimensions, got ", shape_text(weight.sizes()));
   Dims stride = one_for_each_dimension(given_stride, dims, "stride"),
        padding = one_for_each_dimension(given_padding, dims, "padding");
   Dims dilation = one_for_each_dimension(given_dilation, dims, "dilation"),

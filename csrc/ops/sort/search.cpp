@@ -48,8 +48,10 @@ Tensor search(const Tensor& sorted, const Tensor& input, bool out_int32, bool ri
     FL_CHECK(sorter.dtype() == DType::Int64, op, ": sorter must be a tensor of long dtype but got dtype ",
              info(sorter.dtype()).name);
   }
-  Tensor out = empty(input.sizes(), out_int32 ? DType::Int32 : DType::Int64, input.device());
-  if (input.is_meta() || out.numel() == 0) return out;
+  Tensor out = empty(input.sizes(), out_int32 ? DType::Int32 : DType::Int64,
+                     sorted.is_meta() ? sorted.device() : input.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  FL_CHECK(!(sorter && sorter.is_meta()), op, ": the sorter has no values: it is on the meta device");
   DType t = input.dtype() == sorted.dtype() ? input.dtype() : promote(input.dtype(), sorted.dtype());
   Tensor b = raw_contiguous(raw_cast(sorted, t)), x = raw_contiguous(raw_cast(input, t)),
          order = sorter ? raw_contiguous(sorter) : Tensor();
