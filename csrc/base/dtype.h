@@ -59,11 +59,24 @@ inline constexpr DType complex_of(DType t) {
 
 template <class T>
 struct DTypeOf;
-#define FL_FORALL_DTYPES(X)                                                                                 \
-  X(UInt8, uint8_t)                                                                                         \
-  X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(Half, ::fl::Half) X(Float, float) \
-      X(Double, double) X(ComplexFloat, ::fl::Complex<float>) X(ComplexDouble, ::fl::Complex<double>)       \
-          X(Bool, ::fl::Bool) X(BFloat16, ::fl::BFloat16) X(UInt16, uint16_t) X(UInt32, uint32_t) X(UInt64, uint64_t)
+// clang-format off
+#define FL_FORALL_DTYPES(X)               \
+  X(UInt8, uint8_t)                       \
+  X(Int8, int8_t)                         \
+  X(Int16, int16_t)                       \
+  X(Int32, int32_t)                       \
+  X(Int64, int64_t)                       \
+  X(Half, ::fl::Half)                     \
+  X(Float, float)                         \
+  X(Double, double)                       \
+  X(ComplexFloat, ::fl::Complex<float>)   \
+  X(ComplexDouble, ::fl::Complex<double>) \
+  X(Bool, ::fl::Bool)                     \
+  X(BFloat16, ::fl::BFloat16)             \
+  X(UInt16, uint16_t)                     \
+  X(UInt32, uint32_t)                     \
+  X(UInt64, uint64_t)
+// clang-format on
 #define FL_MAP(E, T)                         \
   template <>                                \
   struct DTypeOf<T> {                        \

@@ -99,10 +99,15 @@ bool install() {
   k.scatter[i] = scatter<T>; \
   k.fill[i] = fill<T>;       \
   k.transpose[i] = transpose<T>;
+  // clang-format off
   SIZE(0, uint8_t)
-  SIZE(1, uint16_t) SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
+  SIZE(1, uint16_t)
+  SIZE(2, uint32_t)
+  SIZE(3, uint64_t)
+  SIZE(4, Wide)
+// clang-format on
 #undef SIZE
-      k.stream = stream;
+  k.stream = stream;
   return true;
 }
 const bool installed = install();

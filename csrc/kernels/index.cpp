@@ -85,9 +85,11 @@ bool install() {
   k.reverse[i] = reverse<T>;
   SIZE(0, uint8_t)
   SIZE(1, uint16_t)
-  SIZE(2, uint32_t) SIZE(3, uint64_t) SIZE(4, Wide)
+  SIZE(2, uint32_t)
+  SIZE(3, uint64_t)
+  SIZE(4, Wide)
 #undef SIZE
-      fill_combine<combine::Add>(Combine::Add);
+  fill_combine<combine::Add>(Combine::Add);
   fill_combine<combine::Mul>(Combine::Mul);
   fill_combine<combine::Min>(Combine::Min);
   fill_combine<combine::Max>(Combine::Max);

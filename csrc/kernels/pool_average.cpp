@@ -165,7 +165,7 @@ bool install() {
   INSTALL(Double, double)
   INSTALL(Int64, int64_t)
 #undef INSTALL
-      return true;
+  return true;
 }
 const bool installed = install();
 

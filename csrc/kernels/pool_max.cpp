@@ -166,9 +166,14 @@ bool install() {
 #define INSTALL(E, T)                                           \
   pool_kernels.max[static_cast<int>(DType::E)] = max_planes<T>; \
   pool_kernels.max_channels_last[static_cast<int>(DType::E)] = max_channels_last<T>;
+  // clang-format off
   INSTALL(Float, float)
   INSTALL(Double, double)
-  INSTALL(Int64, int64_t) INSTALL(Int32, int32_t) INSTALL(Int16, int16_t) INSTALL(Int8, int8_t) INSTALL(UInt8, uint8_t)
+  INSTALL(Int64, int64_t)
+  INSTALL(Int32, int32_t)
+  INSTALL(Int16, int16_t)
+  INSTALL(Int8, int8_t) INSTALL(UInt8, uint8_t)
+// clang-format on
 #undef INSTALL
       return true;
 }

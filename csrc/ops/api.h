@@ -20,18 +20,19 @@ namespace fl {
     return op(a, b);                                     \
   }
 
-FL_UNARY_API(abs)
-FL_UNARY_API(neg) FL_UNARY_API(exp) FL_UNARY_API(exp2) FL_UNARY_API(expm1) FL_UNARY_API(log) FL_UNARY_API(log2)
-    FL_UNARY_API(log10) FL_UNARY_API(log1p) FL_UNARY_API(sin) FL_UNARY_API(cos) FL_UNARY_API(tan) FL_UNARY_API(asin)
-        FL_UNARY_API(acos) FL_UNARY_API(atan) FL_UNARY_API(sinh) FL_UNARY_API(cosh) FL_UNARY_API(tanh)
-            FL_UNARY_API(sqrt) FL_UNARY_API(rsqrt) FL_UNARY_API(reciprocal) FL_UNARY_API(sigmoid) FL_UNARY_API(sign)
-                FL_UNARY_API(sgn) FL_UNARY_API(erf) FL_UNARY_API(erfc) FL_UNARY_API(lgamma) FL_UNARY_API(digamma)
-                    FL_UNARY_API(isnan) FL_UNARY_API(isinf) FL_UNARY_API(floor) FL_UNARY_API(trunc) FL_UNARY_API(square)
-                        FL_UNARY_API(logical_not) FL_UNARY_API(real) FL_UNARY_API(imag) FL_UNARY_API(clone)
-                            FL_BINARY_API(pow) FL_BINARY_API(eq) FL_BINARY_API(ne) FL_BINARY_API(lt) FL_BINARY_API(le)
-                                FL_BINARY_API(gt) FL_BINARY_API(ge) FL_BINARY_API(logical_and) FL_BINARY_API(logical_or)
-                                    FL_BINARY_API(xlogy) FL_BINARY_API(maximum) FL_BINARY_API(minimum)
-                                        FL_BINARY_API(floor_divide) FL_BINARY_API(atan2)
+// clang-format off
+FL_UNARY_API(abs) FL_UNARY_API(neg) FL_UNARY_API(exp) FL_UNARY_API(exp2) FL_UNARY_API(expm1)
+FL_UNARY_API(log) FL_UNARY_API(log2) FL_UNARY_API(log10) FL_UNARY_API(log1p) FL_UNARY_API(sin)
+FL_UNARY_API(cos) FL_UNARY_API(tan) FL_UNARY_API(asin) FL_UNARY_API(acos) FL_UNARY_API(atan)
+FL_UNARY_API(sinh) FL_UNARY_API(cosh) FL_UNARY_API(tanh) FL_UNARY_API(sqrt) FL_UNARY_API(rsqrt)
+FL_UNARY_API(reciprocal) FL_UNARY_API(sigmoid) FL_UNARY_API(sign) FL_UNARY_API(sgn) FL_UNARY_API(erf)
+FL_UNARY_API(erfc) FL_UNARY_API(lgamma) FL_UNARY_API(digamma) FL_UNARY_API(isnan) FL_UNARY_API(isinf)
+FL_UNARY_API(floor) FL_UNARY_API(trunc) FL_UNARY_API(square) FL_UNARY_API(logical_not) FL_UNARY_API(real)
+FL_UNARY_API(imag) FL_UNARY_API(clone)
+FL_BINARY_API(pow) FL_BINARY_API(eq) FL_BINARY_API(ne) FL_BINARY_API(lt) FL_BINARY_API(le)
+FL_BINARY_API(gt) FL_BINARY_API(ge) FL_BINARY_API(logical_and) FL_BINARY_API(logical_or) FL_BINARY_API(xlogy)
+FL_BINARY_API(maximum) FL_BINARY_API(minimum) FL_BINARY_API(floor_divide) FL_BINARY_API(atan2)
+// clang-format on
 #undef FL_UNARY_API
 #undef FL_BINARY_API
 
@@ -62,9 +63,11 @@ inline Tensor polygamma(int64_t n, const Tensor& x) {
     static const Op op(#name);                                      \
     return op(a, b);                                                \
   }
-FL_OPERATOR(+, add)
-FL_OPERATOR(-, sub) FL_OPERATOR(*, mul) FL_OPERATOR(/, div) FL_OPERATOR(>, gt) FL_OPERATOR(<, lt) FL_OPERATOR(>=, ge)
-    FL_OPERATOR(<=, le) FL_OPERATOR(==, eq) FL_OPERATOR(!=, ne) FL_OPERATOR(&, bitwise_and) FL_OPERATOR(|, bitwise_or)
+// clang-format off
+FL_OPERATOR(+, add) FL_OPERATOR(-, sub) FL_OPERATOR(*, mul) FL_OPERATOR(/, div)
+FL_OPERATOR(>, gt) FL_OPERATOR(<, lt) FL_OPERATOR(>=, ge) FL_OPERATOR(<=, le)
+FL_OPERATOR(==, eq) FL_OPERATOR(!=, ne) FL_OPERATOR(&, bitwise_and) FL_OPERATOR(|, bitwise_or)
+// clang-format on
 #undef FL_OPERATOR
         inline Tensor
         operator!(const Tensor& a) {

@@ -106,11 +106,11 @@ PyObject* or_none(PyObject* o) {
     return 0;                                                                                             \
   }
 FIELD(to_save)
-FIELD(dirty) FIELD(constant) FIELD(needs)
+FIELD(dirty)
+FIELD(constant)
+FIELD(needs)
 #undef FIELD
-    PyObject* get_materialize(PyObject* o, void*) {
-  return PyBool_FromLong(body_of(o) && body_of(o)->materialize);
-}
+PyObject* get_materialize(PyObject* o, void*) { return PyBool_FromLong(body_of(o) && body_of(o)->materialize); }
 int set_materialize(PyObject* o, PyObject* v, void*) {
   if (body_of(o)) body_of(o)->materialize = v && PyObject_IsTrue(v);
   return 0;

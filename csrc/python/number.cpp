@@ -99,12 +99,19 @@ Operator add_op{"add", "add"}, sub_op{"sub", "sub"}, mul_op{"mul", "mul"}, div_o
   PyObject* fn(PyObject* a, PyObject* b) { return binary(op, nullptr, a, b); }
 #define IN_PLACE(fn, op) \
   PyObject* fn(PyObject* a, PyObject* b) { return in_place(op, a, b); }
+// clang-format off
 BINARY(nb_mul, mul_op)
-BINARY(nb_div, div_op) BINARY(nb_floor, floor_op) BINARY(nb_mod, mod_op) BINARY(nb_matmul, matmul_op)
-    BINARY(nb_and, and_op) BINARY(nb_or, or_op) BINARY(nb_xor, xor_op) BINARY(nb_left, left_op)
-        BINARY(nb_right, right_op) PyObject* nb_add(PyObject* a, PyObject* b) {
-  return binary(add_op, &add_op, a, b);
-}
+BINARY(nb_div, div_op)
+BINARY(nb_floor, floor_op)
+BINARY(nb_mod, mod_op)
+BINARY(nb_matmul, matmul_op)
+BINARY(nb_and, and_op)
+BINARY(nb_or, or_op)
+BINARY(nb_xor, xor_op)
+BINARY(nb_left, left_op)
+BINARY(nb_right, right_op)
+// clang-format on
+PyObject* nb_add(PyObject* a, PyObject* b) { return binary(add_op, &add_op, a, b); }
 PyObject* nb_sub(PyObject* a, PyObject* b) { return binary(sub_op, &rsub_op, a, b); }
 PyObject* nb_pow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) {
@@ -113,13 +120,20 @@ PyObject* nb_pow(PyObject* a, PyObject* b, PyObject* modulus) {
   }
   return binary(pow_op, nullptr, a, b);
 }
+// clang-format off
 IN_PLACE(nb_iadd, add_op)
-IN_PLACE(nb_isub, sub_op) IN_PLACE(nb_imul, mul_op) IN_PLACE(nb_idiv, div_op) IN_PLACE(nb_ifloor, floor_op)
-    IN_PLACE(nb_imod, mod_op) IN_PLACE(nb_iand, and_op) IN_PLACE(nb_ior, or_op) IN_PLACE(nb_ixor, xor_op)
-        IN_PLACE(nb_ileft, left_op)
-            IN_PLACE(nb_iright, right_op) PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) {
-  return in_place(pow_op, a, b);
-}
+IN_PLACE(nb_isub, sub_op)
+IN_PLACE(nb_imul, mul_op)
+IN_PLACE(nb_idiv, div_op)
+IN_PLACE(nb_ifloor, floor_op)
+IN_PLACE(nb_imod, mod_op)
+IN_PLACE(nb_iand, and_op)
+IN_PLACE(nb_ior, or_op)
+IN_PLACE(nb_ixor, xor_op)
+IN_PLACE(nb_ileft, left_op)
+IN_PLACE(nb_iright, right_op)
+// clang-format on
+PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) { return in_place(pow_op, a, b); }
 PyObject* nb_neg(PyObject* a) { return unary(neg_op, a); }
 PyObject* nb_abs(PyObject* a) { return unary(abs_op, a); }
 PyObject* nb_invert(PyObject* a) { return unary(invert_op, a); }
