@@ -2,11 +2,13 @@
 #include "tile/pointwise.h"
 
 namespace fl {
+namespace {
+[[maybe_unused]] constexpr double kTwoOverSqrtPi = 1.12837916709551257390, kHalfSqrtPi = 0.88622692545275801365,
+                                  kSqrtTwoPi = 2.50662827463100050242;
+}  // namespace
 #if FL_PRIMARY
 namespace {
 Tensor special(const char* id, const Tensor& x) { return Op(id)(x); }
-constexpr double kTwoOverSqrtPi = 1.12837916709551257390, kHalfSqrtPi = 0.88622692545275801365,
-                 kSqrtTwoPi = 2.50662827463100050242;
 
 Tensor sinc_gradient(const Tensor& g, const Tensor& x) {
   constexpr double pi = 3.14159265358979323846;
