@@ -29,7 +29,7 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
             "deprecated. "
             "Please ensure they have the same size."
         )
-    if not bool(((input >= 0) & (input <= 1)).all()):
+    if not input.is_meta and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
     loss = _elements["_binary_cross_entropy_element"](input, target)
     if weight is not None:
@@ -244,7 +244,7 @@ def multi_margin_loss(input, target, p, margin, weight, size_average, reduce, re
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {weight.dim()} dimensions")
     if weight is not None and weight.size(0) != count:
         raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {count} but got {weight.size(0)}")
-    if bool(((classes < 0) | (classes >= count)).any()):
+    if not classes.is_meta and bool(((classes < 0) | (classes >= count)).any()):
         raise RuntimeError(f"multi_margin_loss: target out of range: classes are 0 to {count - 1}")
     index = classes.unsqueeze(1)
     hinge = (margin - scores.gather(1, index) + scores).clamp(min=0)

@@ -53,12 +53,12 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip_nan):
     if not isinstance(q, root.Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
-        q = root.tensor(q, dtype=input.dtype)
+        q = root.tensor(q, dtype=input.dtype, device=input.device)
     if q.dim() > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got {q.dim()} dimensions")
     if q.dtype != input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype} and {input.dtype}")
-    if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+    if q.numel() and not q.is_meta and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     along = input.flatten() if dim is None else input
     at = 0 if dim is None else _wrapped(dim, input.dim(), name)
