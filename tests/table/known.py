@@ -38,11 +38,9 @@ KNOWN: dict[tuple[str, str, str], str] = {
         for op in ("_standard_gamma_grad", "_dirichlet_grad")
     },
     (_LAYOUT, "scalar", "torch._sample_dirichlet"): "to be fixed: a tensor without dimensions is refused",
-    (_LAYOUT, "scalar", "adjoint"): "to be fixed: a tensor without dimensions is refused",
     (_LAYOUT, "empty", "torch.native_dropout"): "differences.md: the mask is of bools",
     (_LAYOUT, "empty", "torch.adaptive_max_pool1d"): "to be fixed: an empty tensor without a batch is refused",
     (_LAYOUT, "empty", "nn.pixel_unshuffle"): "differences.md: the shape follows the rule",
-    (_LAYOUT, "nonfinite", "heaviside"): "to be fixed: NaN where the input is -inf",
     (_LAYOUT, "nonfinite", "nn.grid_sample"): "differences.md: a point at infinity is outside",
     (_LAYOUT, "nonfinite", "nn.gelu"): _LIMIT,
     (_LAYOUT, "expanded", "geqrf"): _ALTERNATIVES,

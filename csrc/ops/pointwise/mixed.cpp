@@ -96,7 +96,7 @@ FL_POINTWISE(pairs) {
                "0 for negative input, 1 for positive, values where it is 0.\n\n>>> torch.heaviside(torch.tensor([-1.0, "
                "0.0, 2.0]), torch.tensor([0.5]))\ntensor([0.0000, 0.5000, 1.0000])")
       .body<kFloat | kInt | kInt32 | kByte | kBool>(
-          [](auto x, auto values) { return where(x == 0, values, where(x > 0, 1, 0 * x)); })
+          [](auto x, auto values) { return where(x == 0, values, where(x > 0, decltype(x)(1), decltype(x)(0))); })
       .equal_types();
   Pointwise<2>("gcd(Tensor input, Tensor other) -> Tensor", Rule::Same,
                "The greatest common divisor.\n\n>>> torch.gcd(torch.tensor([12]), torch.tensor([18]))\ntensor([6])")

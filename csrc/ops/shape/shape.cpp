@@ -62,8 +62,9 @@ Tensor movedim_int(const Tensor& input, int64_t source, int64_t destination) {
 }
 Tensor swap_op(const Tensor& input, int64_t a, int64_t b) { return transpose(input, a, b); }
 Tensor adjoint_op(const Tensor& input) {
-  FL_CHECK(input.dim() != 1 && input.dim() != 0,
-           "tensor.adjoint() is only supported on matrices or batches of matrices, got ", input.dim(), " dimensions");
+  if (input.dim() == 0) return conj(input);
+  FL_CHECK(input.dim() != 1, "tensor.adjoint() is only supported on matrices or batches of matrices, got ", input.dim(),
+           " dimensions");
   return conj(transpose(input, -2, -1));
 }
 Tensor sum_to_size_op(const Tensor& input, IntList size) {
