@@ -109,3 +109,19 @@ def norm(input, p, dim, keepdim, dtype):
         raise RuntimeError(f"norm: p='fro' is the norm of a vector or matrix, got {len(dim)} dimensions in dim")
     order = 2 if p in (None, "fro") else p
     return root.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
+
+
+@op("inner(Tensor input, Tensor other) -> Tensor", out=True)
+def inner(input, other):
+    """Sums of products over the last dimension of both; of numbers, their product.
+
+    >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if input.dim() == 0 or other.dim() == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            f"inner: the last dimensions must have the same size, got {tuple(input.shape)} and {tuple(other.shape)}"
+        )
+    return root.tensordot(input, other, ([-1], [-1]))

@@ -28,6 +28,8 @@ def cosine_similarity(x1, x2, dim, eps):
     """
     if not (x1.is_floating_point() or x1.is_complex()) or not (x2.is_floating_point() or x2.is_complex()):
         raise RuntimeError(f"cosine_similarity: expected floating point inputs, got {x1.dtype} and {x2.dtype}")
+    if x1.shape != x2.shape:
+        x1, x2 = root.broadcast_tensors(x1, x2)
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 
 
